@@ -87,6 +87,12 @@ export const checkKeys = ({ fields = [], isForProgram }: Screen, keys: readonly 
   if (isForProgram && unknown !== undefined) throw jsonFields.unknownField(unknown, "keys", keys);
 };
 
+/** The function of each key of a document, in its order. The document omits an undefined value. */
+export type DescribedDocument<Result> = Readonly<Record<string, (result: Result) => unknown>>;
+
+export const composeDocument = <Result>(described: DescribedDocument<Result>, result: Result) =>
+  Object.fromEntries(Object.entries(described).map(([key, read]) => [key, read(result)]));
+
 export const printDocument = <Document>(screen: Screen, document: Document) =>
   screen.print(formatObjects(screen, { document: raw.toRawJson(document) }, screen.fields), "json");
 

@@ -1,7 +1,7 @@
 /** Checks rollouts, and prints their metrics and reports. */
-import { Failure, type Problem, type ProblemDocument, toProblemDocument, toWarningDocuments } from "../../failure.ts";
+import { Failure, type Problem, toProblemDocument, toWarningDocuments } from "../../failure.ts";
 import { printReport } from "../../output/ci-report.ts";
-import { printDocument } from "../../output/list.ts";
+import { composeDocument, type DescribedDocument } from "../../output/list.ts";
 import { checkFactFields, formatUnreadable, printFacts, toFacts } from "../../output/lists/print-facts.ts";
 import { type CheckResult, composeCheckResult, computeMetrics } from "../../rollouts/dataset/check-result.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
@@ -15,27 +15,25 @@ import type { CheckOptions } from "./command.ts";
 
 type MeasuredResult = CheckResult & Readonly<{ metrics: Awaited<ReturnType<typeof computeMetrics>> }>;
 
-interface CheckDocument extends Pick<CheckResult, "status" | "groups" | "trajectories"> {
-  split: string | null;
-  metrics: MeasuredResult["metrics"];
-  problems: readonly ProblemDocument[];
-  warnings: readonly ProblemDocument[];
-  notes: readonly string[];
+const document: DescribedDocument<MeasuredResult & Readonly<{ notes: readonly string[] }>> = {
+  status: ({ status }) => status,
+  split: ({ split = null }) => split,
+  groups: ({ groups }) => groups,
+  trajectories: ({ trajectories }) => trajectories,
+  metrics: ({ metrics }) => metrics,
+  problems: ({ problems }) => problems.map(toProblemDocument),
   /** The records that cannot be read, each of which counts as a rejected group. */
-  unreadable_lines?: number | undefined;
-  problems_left_out?: number | undefined;
-}
-
-const documentKeys: readonly (keyof CheckDocument)[] = [
-  ...(["status", "split", "groups", "trajectories", "metrics", "problems", "warnings", "notes"] as const),
-  ...(["unreadable_lines", "problems_left_out"] as const),
-];
+  unreadable_lines: ({ unreadable }) => unreadable || undefined,
+  problems_left_out: ({ omittedProblemCount }) => omittedProblemCount || undefined,
+  warnings: ({ problems }) => toWarningDocuments(problems),
+  notes: ({ notes }) => notes,
+};
 
 export const check = async (context: Context, typed: CheckOptions) => {
   const { host, screen } = context;
   const { report } = typed;
   checkReport(screen, report);
-  checkFactFields(screen, documentKeys);
+  checkFactFields(screen, Object.keys(document));
   const settings = await readEffectiveSettings(context, { split: typed.split });
   const printProblems = async (problems: readonly Problem[], dataset?: Dataset, result?: MeasuredResult) => {
     if (report === undefined) return;
@@ -53,7 +51,10 @@ export const check = async (context: Context, typed: CheckOptions) => {
   const result = { ...composeCheckResult(dataset), metrics };
   await printWarnings(context, dataset, result.problems);
   await printProblems(result.problems, dataset, result);
-  if (report === undefined && dataset.scan.parts.count > 0) await printResult(context, result);
+  if (report === undefined && dataset.scan.parts.count > 0) {
+    const values = composeDocument(document, { ...result, notes: screen.notices });
+    await printFacts(screen, { facts: listFacts(result), metrics, document: values });
+  }
   if (result.failure) throw result.failure;
 };
 
@@ -66,25 +67,6 @@ const listReported = (problems: readonly Problem[], dataset: Dataset | undefined
   ];
   const inputs = [...new Set(names)];
   return { title: "rollcall check", inputs, problems, counts: dataset?.scan.problems.counts };
-};
-
-const printResult = async ({ screen }: Context, result: MeasuredResult) => {
-  const { status, split = null, groups, trajectories, metrics, problems, unreadable } = result;
-  const { omittedProblemCount } = result;
-  const document: CheckDocument = {
-    status,
-    split,
-    groups,
-    trajectories,
-    metrics,
-    problems: problems.map(toProblemDocument),
-    unreadable_lines: unreadable || undefined,
-    problems_left_out: omittedProblemCount || undefined,
-    warnings: toWarningDocuments(problems),
-    notes: screen.notices,
-  };
-  if (screen.isForProgram) return await printDocument(screen, document);
-  await printFacts(screen, { facts: listFacts(result), metrics, document });
 };
 
 const listFacts = ({ status, split, groups, trajectories, unreadable }: CheckResult) => {

@@ -1,12 +1,12 @@
 /** Defines a run of `log`, and prints its progress and its result. */
 
-import { isFailure, type ProblemDocument, toProblemDocument } from "../../failure.ts";
+import { isFailure, toProblemDocument } from "../../failure.ts";
 import { tryParseRawJson } from "../../json/raw-json.ts";
 import type { FollowPolicy } from "../../logging/send/follow/followed-files.ts";
 import type { LogResult } from "../../logging/send/log-result.ts";
 import { groupOutcomes, outcomeFacts } from "../../logging/send/outcome.ts";
 import type { LogPolicy, SendProgress } from "../../logging/send/policy.ts";
-import { printDocument } from "../../output/list.ts";
+import { composeDocument, type DescribedDocument } from "../../output/list.ts";
 import { formatUnreadable, printFacts, toFacts } from "../../output/lists/print-facts.ts";
 import type { Meter } from "../../output/progress.ts";
 import type { Screen } from "../../output/screen.ts";
@@ -17,14 +17,11 @@ import { formatOwnCommand } from "../../system/program.ts";
 import { pluralize, toFileArg, toOptionArgs } from "../../text/sentences.ts";
 import type { LogOptions } from "./command.ts";
 
-/** Without a split, the run logs with the split of the input. */
-export type RunPolicy = Omit<LogPolicy, "split"> & { split: string | undefined };
-
 export interface LogRun {
   context: Context;
   settings: Settings;
   typed: LogOptions;
-  policy: RunPolicy;
+  policy: Omit<LogPolicy, "split">;
   follow: Pick<FollowPolicy, "file" | "everyMs" | "groupSize" | "groupIdleMs"> | undefined;
   meter: Meter;
 }
@@ -36,80 +33,57 @@ export interface PlanTarget {
   hasKeys: boolean;
 }
 
-interface LogDocument extends Pick<LogResult, "status" | "requests" | "bytes" | "groups" | "trajectories" | "metrics"> {
-  model_id: string;
-  split: string | null;
-  batch: string | null;
-  responses: readonly Readonly<{ status: number; body: unknown; body_bytes?: number }>[];
-  rejects_file: string | null;
-  /** Null with --no-ledger. */
-  ledger: LogResult["ledger"];
-  warnings: readonly ProblemDocument[];
-  notes: readonly string[];
-  /** The valid and the logged groups, if not all valid groups are logged. */
-  metrics_of?: MetricsScope | undefined;
-  /** The records that cannot be read, each of which counts as a rejected group. */
-  unreadable_lines?: number | undefined;
-  /** The requests of a dry run. */
-  plan?: ReturnType<typeof toPlan> | undefined;
-}
+type ReportedResult = LogResult & Readonly<{ run: LogRun; target: PlanTarget | undefined }>;
 
-export const documentKeys: readonly (keyof LogDocument)[] = [
-  ...(["status", "model_id", "split", "batch", "requests", "bytes", "groups", "trajectories", "metrics"] as const),
-  ...(["responses", "rejects_file", "ledger", "warnings", "notes", "metrics_of", "unreadable_lines"] as const),
-  "plan",
-];
+const document: DescribedDocument<ReportedResult> = {
+  status: ({ status }) => status,
+  model_id: ({ run }) => run.policy.modelId,
+  split: ({ split }) => split,
+  batch: ({ run }) => run.policy.batch ?? null,
+  requests: ({ requests }) => requests,
+  bytes: ({ bytes }) => bytes,
+  groups: ({ groups }) => groups,
+  trajectories: ({ trajectories }) => trajectories,
+  metrics: ({ metrics }) => metrics,
+  metrics_of: (result) => findMetricsScope(result),
+  responses: ({ sent }) => sent.replies.map(toResponse),
+  rejects_file: ({ rejectsFile = null }) => rejectsFile,
+  /** Null with --no-ledger. */
+  ledger: ({ ledger }) => ledger,
+  warnings: ({ warnings }) => warnings.map(toProblemDocument),
+  notes: ({ run }) => run.context.screen.notices,
+  /** The records that cannot be read, each of which counts as a rejected group. */
+  unreadable_lines: ({ unreadable }) => unreadable || undefined,
+  /** The requests of a dry run. */
+  plan: (result) => (result.status === "planned" ? toPlan(result) : undefined),
+};
+
+export const documentKeys = Object.keys(document);
 
 export const printResult = async (run: LogRun, result: LogResult, target: PlanTarget | undefined) => {
-  const { screen } = run.context;
-  const { metrics, groups, status } = result;
-  const measured = { groups: result.validGroups, logged: groups.logged + groups.already_logged };
-  const metricsOf = status !== "planned" && measured.logged < measured.groups ? measured : undefined;
-  const document = toDocument(run, result, metricsOf, target);
-  if (screen.isForProgram) return await printDocument(screen, document);
-  await printFacts(screen, {
-    document,
+  const scope = findMetricsScope(result);
+  await printFacts(run.context.screen, {
+    document: composeDocument(document, { ...result, run, target }),
     facts: [...toResultFacts(run, result), ...toPlannedFacts(result, target)],
-    metrics,
-    metricsScope: metricsOf && formatMetricsScope(metricsOf),
+    metrics: result.metrics,
+    metricsScope: scope && formatMetricsScope(scope),
     next: toNextCommandFacts(run, result),
   });
 };
 
-type MetricsScope = Readonly<Record<"groups" | "logged", number>>;
+/** Returns the valid and the logged groups, if not all valid groups are logged. */
+const findMetricsScope = ({ status, groups, validGroups }: LogResult) => {
+  const logged = groups.logged + groups.already_logged;
+  return status !== "planned" && logged < validGroups ? { groups: validGroups, logged } : undefined;
+};
 
-const formatMetricsScope = ({ groups, logged }: MetricsScope) =>
+const formatMetricsScope = ({ groups, logged }: NonNullable<ReturnType<typeof findMetricsScope>>) =>
   groups === 1
     ? "the one valid group of the input (logged or not)"
     : `the ${groups} valid groups of the input (${logged} of them are known to be logged)`;
 
-const toDocument = (
-  { context: { screen }, policy }: LogRun,
-  result: LogResult,
-  metricsOf: MetricsScope | undefined,
-  target: PlanTarget | undefined,
-): LogDocument => ({
-  status: result.status,
-  model_id: policy.modelId,
-  split: result.split ?? null,
-  batch: policy.batch ?? null,
-  requests: result.requests,
-  bytes: result.bytes,
-  groups: result.groups,
-  trajectories: result.trajectories,
-  metrics: result.metrics,
-  metrics_of: metricsOf,
-  responses: result.sent.replies.map(toResponse),
-  rejects_file: result.rejectsFile ?? null,
-  ledger: result.ledger,
-  warnings: result.warnings.map(toProblemDocument),
-  notes: screen.notices,
-  unreadable_lines: result.unreadable || undefined,
-  plan: result.status === "planned" ? toPlan(result, target) : undefined,
-});
-
 /** For the local service, `url` is null, because the port differs in every run. */
-const toPlan = ({ planned }: LogResult, target: PlanTarget | undefined) => ({
+const toPlan = ({ planned, target }: ReportedResult) => ({
   method: "POST",
   url: target?.url.startsWith("http") ? target.url : null,
   headers: Object.fromEntries((target?.headers ?? []).map((line) => line.split(/: (.*)/s, 2))),
@@ -175,7 +149,7 @@ const toNextCommandFacts = ({ context: { flags }, settings }: LogRun, { sent: { 
 
 /** Returns the failure of the run, with the command that continues its work. */
 export const toRunFailure = ({ context, typed, policy }: LogRun, result: LogResult) => {
-  const { failure, split = "", rejectsFile, ledger } = result;
+  const { failure, split, rejectsFile, ledger } = result;
   const { modelId, batch } = policy;
   const next = (...words: readonly string[]) => failure?.withDetails({ next: formatOwnCommand(words) });
   const rerun = () => failure?.withDetails({ next: formatOwnCommand(context.host.argv) });

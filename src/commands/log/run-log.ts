@@ -37,14 +37,14 @@ const openRun = async (context: Context, typed: LogOptions): Promise<logReport.L
   return { context, settings, typed, policy, follow, meter: context.screen.startMeter() };
 };
 
-const readPolicy = async ({ flags }: Context, typed: LogOptions, settings: Settings): Promise<logReport.RunPolicy> => {
+const readPolicy = async ({ flags }: Context, typed: LogOptions, settings: Settings) => {
   const ledger = await selectLedger(typed, settings);
+  const { modelId, dryRun, resendLogged, concurrency, onInvalid, onUnknown, rejects } = typed;
   return {
-    ...typed,
+    ...{ modelId, dryRun, resendLogged, concurrency, onInvalid, onUnknown, rejects },
     ledger,
     account: settings.require("account"),
     hasIdempotencyKeys: settings.require("idempotency") === "auto",
-    split: settings.get("split"),
     batch: settings.get("batch"),
     maxRequestBytes: settings.require("max_request_size"),
     maxWaitMs: settings.require("max_wait"),
@@ -85,7 +85,7 @@ const logFiles = async (run: logReport.LogRun) => {
   const { context, meter } = run;
   const dataset = await readFiles(run);
   const result = await (await import("../../logging/send/log-dataset.ts"))
-    .logDataset(dataset, toLogSetup(run, dataset.split ?? ""))
+    .logDataset(dataset, toLogSetup(run, dataset.split))
     .finally(meter.stop)
     .catch(async (thrown: unknown) => {
       if (isFailure(thrown, "invalid-input")) await printWarnings(context, dataset, dataset.scan.problems.sorted());
@@ -109,9 +109,7 @@ const readFiles = async (run: logReport.LogRun) => {
 
 const logFollowed = async (run: logReport.LogRun, follow: NonNullable<logReport.LogRun["follow"]>) => {
   const { context, typed, meter } = run;
-  const { split } = run.policy;
-  if (split === undefined) throw missingSplit([]);
-  const setup = toLogSetup(run, split);
+  const setup = toLogSetup(run, run.settings.get("split"));
   const state = { phase: "following", bytes: 0, ofBytes: undefined, groups: 0 };
   const { dataset, result } = await (await import("../../logging/send/follow/follow.ts"))
     .followFile({
@@ -163,7 +161,9 @@ const findPlanTarget = async (run: logReport.LogRun): Promise<logReport.PlanTarg
   return { ...target, hasKeys, url: settings.local ? "the local service" : target.url };
 };
 
-const toLogSetup = (run: logReport.LogRun, split: string): LogSetup => {
+/** @throws Failure `missing-split` */
+const toLogSetup = (run: logReport.LogRun, split: string | undefined): LogSetup => {
+  if (split === undefined) throw missingSplit([]);
   const { context, settings, typed, policy } = run;
   const { host, screen } = context;
   return {

@@ -23,8 +23,9 @@ interface RunEnd {
   rejectsFailure?: Failure | undefined;
 }
 
-export interface LogResult extends Pick<CheckResult, "split" | "failure" | "unreadable"> {
+export interface LogResult extends Pick<CheckResult, "failure" | "unreadable"> {
   readonly status: RunStatus;
+  readonly split: string;
   readonly groups: OutcomeCounts;
   readonly trajectories: OutcomeCounts;
   readonly sent: SendResult;

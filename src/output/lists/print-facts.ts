@@ -3,7 +3,7 @@
 import { roundForDisplay } from "../../text/decimal.ts";
 import { pluralize } from "../../text/sentences.ts";
 import { resolveField } from "../json-fields.ts";
-import { checkKeys, printObjects } from "../list.ts";
+import { checkKeys, printDocument, printObjects } from "../list.ts";
 import { printPage } from "../page.ts";
 import type { Screen } from "../screen.ts";
 import type { KeyColumn, Line } from "../views.ts";
@@ -47,6 +47,7 @@ export const checkFactFields = (screen: Screen, keys: readonly string[]) => {
 
 export const printFacts = async (screen: Screen, page: ResultPage) => {
   const { facts, metrics = {}, metricsScope, next = [], document } = page;
+  if (document && screen.isForProgram) return await printDocument(screen, document);
   if (screen.format !== "table" || screen.fields) {
     const data = [...(document === undefined ? facts : listMembers(document)), ...next];
     return await printObjects(screen, { data }, { member: "data", columns });
