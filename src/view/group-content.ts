@@ -9,7 +9,6 @@ import { getPart, locateTrajectory, readPartStart } from "../rollouts/dataset/lo
 import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
 import { readFacts } from "../rollouts/facts/facts.ts";
 import { formatKeyText } from "../rollouts/index/group-key.ts";
-import { toFilePath } from "../rollouts/rules/positions.ts";
 import { type RolloutFact, readGroupFacts } from "../rollouts/stats/read-facts.ts";
 import { Breaks } from "../system/breaks.ts";
 import { sanitizeText } from "../text/sanitize.ts";
@@ -49,7 +48,7 @@ export const readGroup = async (
   const trajectories = await readTrajectories(dataset, group);
   return {
     content: {
-      position: await locateContent(dataset, group),
+      position: await locateTrajectory(dataset, dataset.groups.firstOf(group), 0),
       isReadable: dataset.scan.parts.kindOf(dataset.groups.firstOf(group)) !== "unreadable",
       exceptions,
       findings,
@@ -70,12 +69,6 @@ export const sanitizePrompt = ({ prompt, key }: Readonly<{ prompt: string; key: 
 const toPageFacts = (fact: RolloutFact) => {
   const { solved: _, ...others } = readFacts(fact);
   return others;
-};
-
-/** A document is one line, so its path says more. */
-const locateContent = async (dataset: Dataset, group: number) => {
-  const { file, line, path } = await locateTrajectory(dataset, dataset.groups.firstOf(group), 0);
-  return { file: toFilePath(file, path), line };
 };
 
 const readRest = (dataset: Dataset, group: number) => {

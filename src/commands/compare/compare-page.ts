@@ -5,8 +5,7 @@ import type { Line, Section } from "../../output/views.ts";
 import { formatForDisplay } from "../../text/decimal.ts";
 import { pluralize } from "../../text/sentences.ts";
 import { formatShare } from "../../text/units.ts";
-import type { CompareDocument } from "./compare-document.ts";
-import { type ChangedMeasure, formatSigned, listChanges } from "./measures.ts";
+import { type ChangedMeasure, type CompareDocument, formatSigned, listChanges } from "./compare-document.ts";
 import { findSign, judgeReward } from "./verdict.ts";
 import { type ComparedRuns, listNext, listSources, listWarnings, nameSources } from "./where-from.ts";
 

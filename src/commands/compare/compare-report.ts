@@ -7,9 +7,8 @@ import type { Screen } from "../../output/screen.ts";
 import type { Line } from "../../output/views.ts";
 import { formatForDisplay } from "../../text/decimal.ts";
 import { formatShare } from "../../text/units.ts";
-import type { CompareDocument } from "./compare-document.ts";
+import { type CompareDocument, formatSigned, listChanges } from "./compare-document.ts";
 import { formatChange, formatPositions, formatPrompt, listCounts } from "./compare-page.ts";
-import { formatSigned, listChanges } from "./measures.ts";
 import { isRegression, judgeReward } from "./verdict.ts";
 import { type ComparedRuns, listNext, listSources, listWarnings } from "./where-from.ts";
 

@@ -3,12 +3,11 @@ import { Failure, toWarningDocuments } from "../../failure.ts";
 import { checkKeys, printDocument, printObjects } from "../../output/list.ts";
 import type { Screen } from "../../output/screen.ts";
 import { composeCheckResult } from "../../rollouts/dataset/check-result.ts";
-import { locateTrajectory } from "../../rollouts/dataset/locate.ts";
-import { readPairPromptAndKey, type TrajectoryPosition } from "../../rollouts/dataset/prompt-text.ts";
+import { formatTrajectoryPosition } from "../../rollouts/dataset/locate.ts";
+import { readPairPromptAndKey } from "../../rollouts/dataset/prompt-text.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { formatKeyText } from "../../rollouts/index/group-key.ts";
-import { toFileLine, toFilePath } from "../../rollouts/rules/positions.ts";
-import { type Comparison, compareDatasets } from "../../rollouts/stats/compare.ts";
+import { type Compared, type Comparison, compareDatasets } from "../../rollouts/stats/compare.ts";
 import { readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import { readTries } from "../../session/options/input-options.ts";
@@ -25,10 +24,9 @@ import { conflictingOptions } from "../../system/failures.ts";
 import { formatForDisplay } from "../../text/decimal.ts";
 import { formatList, pluralize } from "../../text/sentences.ts";
 import type { CompareOptions } from "./command.ts";
-import { type ChangedPair, type CompareDocument, documentKeys } from "./compare-document.ts";
+import { type ChangedPair, type CompareDocument, documentKeys, listRows, rowColumns } from "./compare-document.ts";
 import { printComparePage } from "./compare-page.ts";
 import type { ReportedComparison } from "./compare-report.ts";
-import { listMeasures, measureColumns, toExceptionMeasure } from "./measures.ts";
 import { explainOverflow, isRegression } from "./verdict.ts";
 import type { ComparedRuns } from "./where-from.ts";
 
@@ -45,10 +43,11 @@ export const printComparison = async (context: Context, files: CompareOptions) =
   });
   const measured = { ...files, tries: readTries(files.k), signal: context.host.signal };
   const comparison = await compareDatasets(datasets.a, datasets.b, measured);
-  const typed = { ...files, copies: listCopies(datasets, comparison) };
+  const { compared } = comparison;
+  const typed = { ...files, copies: listCopies(datasets, compared) };
   // A terminal shows them next to the verdict.
   if (screen.format !== "table") for (const text of typed.copies) screen.notice(text);
-  noteExceptions(context, comparison, typed);
+  noteExceptions(context, compared, typed);
   notePairs(context, comparison, typed);
   for (const text of listSteps(comparison, typed)) screen.notice(`${text}. Put each value into its own file`);
   const results = [composeCheckResult(datasets.a), composeCheckResult(datasets.b)];
@@ -58,10 +57,8 @@ export const printComparison = async (context: Context, files: CompareOptions) =
   // The error shows the problems of one input.
   if (others.length > 0) screen.notice(`${typed.b} has errors, too (${adviseToCheck(selectSide(typed, "b"))})`);
   const problems = results.flatMap((result) => result.problems);
-  const { changed, changes, readPair, readKey, uncomparedMetrics, overflowingMetrics, pairing, steps, ...rest } =
-    comparison;
   const document: CompareDocument = {
-    ...rest,
+    ...compared,
     changed: await describePairs(datasets, comparison, typed),
     warnings: toWarningDocuments(problems),
     notes: screen.notices,
@@ -73,7 +70,7 @@ export const printComparison = async (context: Context, files: CompareOptions) =
     explainWithExcerpts(context, results[0]?.failure ? datasets.a : datasets.b);
     throw failure;
   }
-  if (typed.exitCode) requireEqual(comparison, typed);
+  if (typed.exitCode) requireEqual(compared, typed);
 };
 
 const sides = ["a", "b"] as const;
@@ -101,8 +98,7 @@ const printResult = async (screen: Screen, document: CompareDocument, typed: Com
   if (screen.format === "table" && !screen.fields) await printComparePage(screen, document, typed);
   else if (screen.isForProgram) await printDocument(screen, document);
   else {
-    const data = [...listMeasures(document), toExceptionMeasure(document)];
-    await printObjects(screen, { data }, { member: "data", columns: measureColumns });
+    await printObjects(screen, { data: listRows(document) }, { member: "data", columns: rowColumns });
   }
 };
 
@@ -112,7 +108,7 @@ const reportComparison = async (screen: Screen, comparison: ReportedComparison) 
   await printComparisonReport(screen, comparison);
 };
 
-const noteExceptions = ({ screen }: Context, { a, b, failed_a, failed_b }: Comparison, typed: CompareOptions) => {
+const noteExceptions = ({ screen }: Context, { a, b, failed_a, failed_b }: Compared, typed: CompareOptions) => {
   const counts = `${pluralize(a.exceptions, "exception")} in a and ${b.exceptions} in b`;
   if (a.exceptions + b.exceptions > 0 && typed.exceptionsAs === undefined)
     screen.notice(`${counts} have no reward, so means and pass@k leave them out (count them with --exceptions-as)`);
@@ -122,9 +118,9 @@ const noteExceptions = ({ screen }: Context, { a, b, failed_a, failed_b }: Compa
     if (failed > 0) screen.notice(`all rollouts of ${pluralize(failed, "task")} failed in ${side}`);
 };
 
-const listCopies = (datasets: Datasets, comparison: Comparison) =>
+const listCopies = (datasets: Datasets, compared: Compared) =>
   sides.flatMap((side) => {
-    const text = describeCopies(datasets[side], comparison[side].trajectories);
+    const text = describeCopies(datasets[side], compared[side].trajectories);
     return text === undefined ? [] : `in ${side}, ${text}`;
   });
 
@@ -137,8 +133,8 @@ const listSteps = ({ steps }: Comparison, names: Pick<ComparedRuns, "a" | "b">) 
   });
 
 const notePairs = ({ screen }: Context, comparison: Comparison, { limit, pairBy }: CompareOptions) => {
-  const { paired, without_prompt, changed, changes, uncomparedMetrics, overflowingMetrics } = comparison;
-  const { pairing, reward, reward_of_all } = comparison;
+  const { compared, changed, changes, uncomparedMetrics, overflowingMetrics, pairing } = comparison;
+  const { paired, without_prompt, reward, reward_of_all } = compared;
   if (paired > 0 && pairBy === undefined)
     screen.notice(
       `the pairs are ${pairing.name === undefined ? "prompts" : `values of the key ${pairing.name}`}: ${paired}`,
@@ -159,7 +155,7 @@ const notePairs = ({ screen }: Context, comparison: Comparison, { limit, pairBy 
     const advice = isFailed ? "" : `. To pair by ${key}, pass --pair-by ${pairing.candidate ?? "<key>"}`;
     screen.notice(`${reason}, so nothing is compared. The mean rewards are ${means.join(", ")}${advice}`);
   }
-  const overflow = explainOverflow(comparison);
+  const overflow = explainOverflow(compared);
   if (overflow) screen.notice(`${overflow}, so ${reward ? "the mean excludes it" : "no reward is compared"}`);
   if (overflowingMetrics.length > 0)
     screen.notice(
@@ -186,25 +182,19 @@ const describePairs = async (
       key: pairing.name === undefined ? ofPrompt : formatKeyText(readKey(number)),
       prompt,
       ...means,
-      at_a: await formatPosition(a, pair.a.first),
-      at_b: await formatPosition(b, pair.b.first),
+      at_a: await formatTrajectoryPosition(a, pair.a.first),
+      at_b: await formatTrajectoryPosition(b, pair.b.first),
     });
   }
   return described;
 };
 
-/** A document is one line, so its path says more. */
-const formatPosition = async (dataset: Dataset, { part, trajectory }: TrajectoryPosition) => {
-  const { file, line, path } = await locateTrajectory(dataset, part, trajectory);
-  return path.length > 0 && line === 1 ? toFilePath(file, path) : toFileLine({ file: toFilePath(file, path), line });
-};
-
 /** @throws Failure `run-is-worse`, `pairs-missing`, `interval-unknown` */
-const requireEqual = (comparison: Comparison, { minEffect = 0, pairBy }: CompareOptions) => {
-  const { reward } = comparison;
+const requireEqual = (compared: Compared, { minEffect = 0, pairBy }: CompareOptions) => {
+  const { reward } = compared;
   if (!reward?.ci95) {
     const hasPairs = (reward?.pairs ?? 0) > 1;
-    const overflow = hasPairs ? "the rewards are too large for an interval" : explainOverflow(comparison);
+    const overflow = hasPairs ? "the rewards are too large for an interval" : explainOverflow(compared);
     const scale = { hint: "scale the rewards of both runs to a smaller range" };
     if (overflow) throw new Failure("invalid_input", "interval-unknown", overflow, scale);
     const hint =

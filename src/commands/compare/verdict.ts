@@ -3,8 +3,7 @@
 import { rewardTolerance } from "../../rollouts/index/metrics.ts";
 import { formatForDisplay } from "../../text/decimal.ts";
 import { pluralize } from "../../text/sentences.ts";
-import type { CompareDocument } from "./compare-document.ts";
-import { formatSigned } from "./measures.ts";
+import { type CompareDocument, formatSigned } from "./compare-document.ts";
 
 type Reward = CompareDocument["reward"];
 type Judged = Pick<CompareDocument, "reward" | "transitions">;

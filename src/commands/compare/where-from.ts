@@ -2,14 +2,14 @@
 
 import type { Line } from "../../output/views.ts";
 import { rewardTolerance } from "../../rollouts/index/metrics.ts";
+import type { Compared } from "../../rollouts/stats/compare.ts";
 import { type InputOptions, listInputArgs, listPassArgs } from "../../session/options/input-options.ts";
 import { formatOwnCommand } from "../../system/program.ts";
 import { formatForDisplay } from "../../text/decimal.ts";
 import { pluralize, toFileArg } from "../../text/sentences.ts";
 import { formatShare } from "../../text/units.ts";
 import type { CompareOptions } from "./command.ts";
-import type { CompareDocument } from "./compare-document.ts";
-import { formatSigned } from "./measures.ts";
+import { formatSigned } from "./compare-document.ts";
 import { findSign, isSure, measureDistance, minPairs } from "./verdict.ts";
 
 const maxParts = 8;
@@ -26,10 +26,7 @@ const minEqualPairs = 5;
 /** The options, and the texts about copies in the inputs. */
 export type ComparedRuns = CompareOptions & Readonly<{ copies?: readonly string[] }>;
 
-/** What the page of `rollcall view` also has. */
-type Compared = Omit<CompareDocument, "changed" | "warnings" | "notes">;
-
-type Cause = NonNullable<CompareDocument["causes"]>[number];
+type Cause = NonNullable<Compared["causes"]>[number];
 
 const isClear =
   (pairs: number) =>

@@ -10,7 +10,6 @@ import { joinWithCommas, type Part } from "../index/parts.ts";
 import { ScanResult } from "../index/scan-result.ts";
 import { openMemoryBytes, type Source } from "../input/source.ts";
 import { inputChanged } from "../rules/failures.ts";
-import { toFilePath } from "../rules/positions.ts";
 import { Problems } from "../rules/problems.ts";
 import { type GroupPart, getPart, type IndexedGroups, locateTrajectory, readPartStart } from "./locate.ts";
 import { Scanner } from "./scan.ts";
@@ -144,8 +143,7 @@ export const readGroupTrajectories = async (dataset: IndexedGroups, group: numbe
     const bytes = await window.readPart(groupPart);
     for (const [index, trajectory] of sliceTrajectories(bytes, groupPart.part).entries()) {
       if (breaks.isDue()) await breaks.take();
-      const { file, line, path } = await locateTrajectory(dataset, at, index);
-      trajectories.push({ bytes: trajectory, position: { file: toFilePath(file, path), line } });
+      trajectories.push({ bytes: trajectory, position: await locateTrajectory(dataset, at, index) });
     }
   }
   return trajectories;

@@ -9,11 +9,14 @@ import type { ScanResult } from "../index/scan-result.ts";
 import { countUnitsBefore } from "../input/frames.ts";
 import { fileOf, locateLine, type Source } from "../input/source.ts";
 import { inputChanged } from "../rules/failures.ts";
-import { type Path, PositionCounter } from "../rules/positions.ts";
+import { type Path, PositionCounter, toFileLine, toFilePath } from "../rules/positions.ts";
 import type { ProblemLocation, Problems } from "../rules/problems.ts";
 import type { RuleData, RuleName } from "../rules/rules.ts";
 
 export type IndexedGroups = Readonly<{ sources: readonly Source[]; scan: ScanResult; groups: Groups }>;
+
+/** A trajectory by its part, and by its index in a part that is a group. */
+export type TrajectoryPosition = Readonly<{ part: number; trajectory: number }>;
 
 export type GroupPart = Readonly<{ source: Source; part: Part }>;
 
@@ -137,18 +140,26 @@ export const locatePart = (dataset: IndexedGroups, at: number) => {
 export const listDerivedFinishes = ({ source, part }: GroupPart): readonly boolean[] =>
   source.originals?.derivedFinishesOf(part.line) ?? Array<boolean>(part.trajectories).fill(false);
 
-/** Returns the position of a trajectory: its line, or its path in a document of another tool. */
-export const locateTrajectory = async (
-  dataset: IndexedGroups,
-  part: number,
-  trajectory: number,
-): Promise<{ file: string; line: number; path: Path }> => {
-  const first = locatePart(dataset, part);
+/** The file ends with the path of the trajectory in a document of another tool. */
+export const locateTrajectory = async (dataset: IndexedGroups, part: number, trajectory: number) => {
+  const { file, line, path } = await findTrajectory(dataset, part, trajectory);
+  return { file: toFilePath(file, path), line };
+};
+
+/** A document is one line, so its path says more. */
+export const formatTrajectoryPosition = async (dataset: IndexedGroups, { part, trajectory }: TrajectoryPosition) => {
+  const { file, line, path } = await findTrajectory(dataset, part, trajectory);
+  return path.length > 0 && line === 1 ? toFilePath(file, path) : toFileLine({ file: toFilePath(file, path), line });
+};
+
+const findTrajectory = async (dataset: IndexedGroups, part: number, trajectory: number) => {
+  const { file: ofPart, line: lineOfPart } = locatePart(dataset, part);
   const groupPart = getPart(dataset, part);
-  if (!groupPart.source.originals || groupPart.part.kind !== "group") return { ...first, path: [] };
+  if (!groupPart.source.originals || groupPart.part.kind !== "group")
+    return { file: ofPart, line: lineOfPart, path: [] };
   // A group without trajectories has exceptions.
   const list = groupPart.part.trajectories === 0 ? "exceptions" : "trajectories";
-  const { file = first.file, line = first.line, path = [] } = await locateValue(groupPart, [list, trajectory]);
+  const { file = ofPart, line = lineOfPart, path = [] } = await locateValue(groupPart, [list, trajectory]);
   return { file, line, path };
 };
 

@@ -6,14 +6,11 @@ import * as table from "../../json/table.ts";
 import { cutText } from "../../text/sentences.ts";
 import { findPromptOf } from "../check/trajectory-prompt.ts";
 import { findGroupKey, openGroupKeyReader, parseKeyText } from "../index/group-key.ts";
-import { getPart, type IndexedGroups, readPartStart } from "./locate.ts";
+import { getPart, type IndexedGroups, readPartStart, type TrajectoryPosition } from "./locate.ts";
 
 const unreadableStartBytes = 2 ** 18;
 const maxPromptLength = 200;
 const maxMemberBytes = 10_000;
-
-/** A trajectory by its part, and by its index in a part that is a group. */
-export type TrajectoryPosition = Readonly<{ part: number; trajectory: number }>;
 
 const readPartRoot = (dataset: IndexedGroups, at: number) => {
   const part = getPart(dataset, at);

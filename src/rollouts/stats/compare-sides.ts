@@ -1,7 +1,8 @@
 /** Divides two datasets into pools of trajectories with the same key or prompt. */
 
 import type { Breaks } from "../../system/breaks.ts";
-import { readFailedKey, type TrajectoryPosition } from "../dataset/prompt-text.ts";
+import type { TrajectoryPosition } from "../dataset/locate.ts";
+import { readFailedKey } from "../dataset/prompt-text.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
 import { groupKeyNames } from "../index/ambiguous-groups.ts";
 import { NumberColumn } from "../index/column.ts";

@@ -17,23 +17,27 @@ type Pair = Both<Pool>;
 
 type Count = "paired" | "only_a" | "only_b" | "failed_a" | "failed_b" | "without_prompt";
 
-/** The keys are those of the document of `rollcall compare`, and others. */
-export interface Comparison extends Both<Side["counts"]>, causes.CauseLists, Readonly<Record<Count, number>> {
+/** The keys are those of the document of `rollcall compare`. */
+export interface Compared extends Both<Side["counts"]>, causes.CauseLists, Readonly<Record<Count, number>> {
   readonly exceptions: Both<number>;
   readonly reward: RewardDifference | null;
   readonly reward_of_all: Both<number | null>;
   readonly pass: readonly PassDifference[];
   readonly divisions: readonly (NamedDifference & { readonly value: string })[];
   readonly settings: readonly (Both<string> & { readonly name: string })[];
-  readonly steps: readonly Readonly<{ side: "a" | "b"; name: string; values: readonly string[] }>[];
   readonly transitions: readonly (causes.Change & { readonly prompts: number })[];
+  readonly metrics: readonly NamedDifference[] | null;
+}
+
+export interface Comparison {
+  readonly compared: Compared;
+  readonly steps: readonly Readonly<{ side: "a" | "b"; name: string; values: readonly string[] }>[];
   readonly changes: readonly Changed[];
   /** The pairs with other rewards, by the size of their difference. */
   readonly changed: readonly Changed[];
   readonly readPair: (pair: number) => Pair;
   /** Returns the digest of the prompt, or the key as JSON. */
   readonly readKey: (pair: number) => string | undefined;
-  readonly metrics: readonly NamedDifference[] | null;
   /** The names of the metrics without the pairs whose difference is outside of the range of doubles. */
   readonly overflowingMetrics: readonly string[];
   readonly pairing: Readonly<Record<"name" | "candidate", string | undefined>>;
@@ -93,43 +97,43 @@ export const compareDatasets = async (a: Dataset, b: Dataset, given: CompareOpti
   }
   const size = ({ means }: Changed) => Math.abs(means?.difference ?? 0);
   const { metrics, overflowing } = await compareMetrics(sides, counts, breaks);
-  const compared = new Set([...overflowing, ...(metrics ?? []).map(({ name }) => name)]);
+  const names = new Set([...overflowing, ...(metrics ?? []).map(({ name }) => name)]);
   const changed = changes.filter((change) => size(change) > rewardTolerance);
-  const sorted = await sortWithBreaks(changed, (x, y) => size(y) - size(x), breaks);
-  const transitions = await causes.countTransitions(changes, breaks);
   return {
-    a: sides.a.counts,
-    b: sides.b.counts,
-    exceptions: { a: sides.a.counts.exceptions, b: sides.b.counts.exceptions },
-    paired,
-    only_a: counts.only_a,
-    only_b: counts.only_b,
-    failed_a: counts.failed_a,
-    failed_b: counts.failed_b,
-    without_prompt: sides.a.unknown + sides.b.unknown,
-    reward: compareRewards(rewards, changes),
-    reward_of_all: { a: meanOfAll(a, options), b: meanOfAll(b, options) },
-    pass: estimates.map(({ k, pairs, all }) => {
-      const { pairs: count, ...difference } = pairs.describe() ?? { pairs: 0, ...noDifference };
-      const { a: allA, b: allB } = all.describe() ?? noDifference;
-      return { k, pairs: count, ...difference, all: { a: allA, b: allB } };
-    }),
-    ...happened.compute(),
-    divisions: causes.compareDivisions(sides, changes, counts.readPair),
-    settings: causes.findSettings(sides),
+    compared: {
+      a: sides.a.counts,
+      b: sides.b.counts,
+      exceptions: { a: sides.a.counts.exceptions, b: sides.b.counts.exceptions },
+      paired,
+      only_a: counts.only_a,
+      only_b: counts.only_b,
+      failed_a: counts.failed_a,
+      failed_b: counts.failed_b,
+      without_prompt: sides.a.unknown + sides.b.unknown,
+      reward: compareRewards(rewards, changes),
+      reward_of_all: { a: meanOfAll(a, options), b: meanOfAll(b, options) },
+      pass: estimates.map(({ k, pairs, all }) => {
+        const { pairs: count, ...difference } = pairs.describe() ?? { pairs: 0, ...noDifference };
+        const { a: allA, b: allB } = all.describe() ?? noDifference;
+        return { k, pairs: count, ...difference, all: { a: allA, b: allB } };
+      }),
+      ...happened.compute(),
+      divisions: causes.compareDivisions(sides, changes, counts.readPair),
+      settings: causes.findSettings(sides),
+      transitions: await causes.countTransitions(changes, breaks),
+      metrics,
+    },
     steps: causes.findSteps(sides),
-    transitions,
     changes,
+    changed: await sortWithBreaks(changed, (x, y) => size(y) - size(x), breaks),
     readPair: counts.readPair,
     readKey: counts.readKey,
-    metrics,
     overflowingMetrics: overflowing,
     pairing: { name: pairing.name, candidate },
     uncomparedMetrics: {
-      a: await listUncompared(sides.a, compared, breaks),
-      b: await listUncompared(sides.b, compared, breaks),
+      a: await listUncompared(sides.a, names, breaks),
+      b: await listUncompared(sides.b, names, breaks),
     },
-    changed: sorted,
   };
 };
 

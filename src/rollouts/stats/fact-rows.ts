@@ -6,7 +6,6 @@ import { openRowReader, type WantedKeys } from "../dataset/prompt-text.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
 import { type FactRow, groupFacts, mapFacts, readFacts } from "../facts/facts.ts";
 import { meanOfFinite, pickFinite, standardDeviation } from "../index/sums.ts";
-import { toFilePath } from "../rules/positions.ts";
 import { getFacts, openFactReader, readGroupFacts } from "./read-facts.ts";
 import { countTries, type StatsOptions, withExceptions } from "./stats-slice.ts";
 
@@ -26,11 +25,10 @@ export async function* listGroupRows(dataset: Dataset, { pass, exceptionsAs, sig
     const rewards = withExceptions(own, exceptions, exceptionsAs);
     const finite = pickFinite(rewards);
     const part = dataset.groups.firstOf(group);
-    const { file, line, path } = await locateTrajectory(dataset, part, 0);
+    const position = await locateTrajectory(dataset, part, 0);
     const { keys, key, prompt } = readRow(part, 0);
     const row = {
-      file: toFilePath(file, path),
-      line,
+      ...position,
       key,
       prompt,
       trajectories: rows.length,
@@ -62,11 +60,10 @@ export async function* listTrajectoryRows(dataset: Dataset, { pass, signal, ...w
     for (const part of dataset.groups.partsOf(group)) {
       for (const [at, row] of dataset.scan.parts.facts.rowsOf([part]).entries()) {
         if (breaks.isDue(bytesPerRow)) await breaks.take();
-        const { file, line, path } = await locateTrajectory(dataset, part, at);
+        const position = await locateTrajectory(dataset, part, at);
         const { keys, key, prompt } = readRow(part, at);
-        const place = { file: toFilePath(file, path), line, key, prompt };
         trajectory++;
-        yield { row: { ...place, ...readFacts(read(row)), trajectory }, keys };
+        yield { row: { ...position, key, prompt, ...readFacts(read(row)), trajectory }, keys };
       }
     }
   }
