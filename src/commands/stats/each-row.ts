@@ -1,8 +1,7 @@
 /** Prints a row for each group or trajectory, for `stats --each`. */
 import { type Problem, toWarningDocuments } from "../../failure.ts";
-import { toRawJson } from "../../json/raw-json.ts";
 import { findColumn } from "../../output/json-fields.ts";
-import { printList } from "../../output/list.ts";
+import { printObjects } from "../../output/list.ts";
 import { noteSelection, parseOrder, rankColumns, sortRows } from "../../output/lists/sort-rows.ts";
 import type { Screen } from "../../output/screen.ts";
 import type { KeyColumn } from "../../output/views.ts";
@@ -48,9 +47,8 @@ export const printRows = async (
   noteSelection(screen, { all, matching: all, shown: data }, isByGroup ? "groups" : "trajectories");
   if (!isByGroup) noteExceptions(screen, dataset, exceptionsAs);
   if (screen.format === "table") noteNext(screen, typed);
-  const document = toRawJson({ data, warnings: toWarningDocuments(problems), notes: screen.notices });
-  const json = { document, member: "data" };
-  await printList(screen, { columns: rankColumns(columns, order), rows: data, json });
+  const document = { data, warnings: toWarningDocuments(problems), notes: screen.notices };
+  await printObjects(screen, document, { member: "data", columns: rankColumns(columns, order) });
 };
 
 /** An exception has no facts of its own. */

@@ -14,7 +14,6 @@ import { conflictingOptions } from "../../system/failures.ts";
 import { requireOutputFile, saveOutput } from "../../system/files.ts";
 import { waitForAbort } from "../../system/host.ts";
 import { pluralize } from "../../text/sentences.ts";
-import { formatPercent } from "../../text/units.ts";
 import type { ReadInput, ViewInput } from "../../view/group-content.ts";
 import { exportLimits, exportPage } from "../../view/html-export.ts";
 import type { Viewer } from "../../view/viewer.ts";
@@ -34,16 +33,13 @@ const documentKeys = ["status", "file", "bytes", "groups", "trajectories", "warn
 
 const writePage = async (context: Context, typed: ViewOptions, file: string) => {
   const { host, screen } = context;
-  const { update, stop } = screen.startProgress("reading");
-  const readInput = await createReader(context, typed, ({ bytes, of = 0 }) =>
-    update(`reading, ${formatPercent(bytes, of)}`),
-  );
+  const readInput = await createReader(context, typed, { label: "reading" });
   const input = await readInput();
   const { dataset } = input;
   attachDataset(context, dataset);
   const { groups, trajectories, failure } = composeCheckResult(dataset);
   if (failure && groups.read === groups.rejected) throw failure;
-  update("writing the page");
+  const { stop } = screen.startProgress("writing the page");
   const page = await exportPage(input, host, screen.cleaner.json);
   const formatMark = (mark: string) => `<!-- ${mark} -->\n`;
   const bytes = await saveOutput({ file, pieces: page.pieces, mode: combineModes(dataset.sources), formatMark }, host);
@@ -77,11 +73,11 @@ const servePage = async (context: Context, typed: ViewOptions) => {
   const viewer = await openViewer({ host, port: typed.port, trace: flags.debug ? screen.trace : undefined });
   const { url } = viewer;
   const inputReadable = new AbortController();
-  const showProgress: OnRead = (progress) => {
+  const onProgress: ReadProgress["onProgress"] = (progress) => {
     inputReadable.abort();
     viewer.showProgress(progress);
   };
-  const shown = createReader(context, typed, showProgress).then(viewer.showInput);
+  const shown = createReader(context, typed, { onProgress }).then(viewer.showInput);
   const ended = waitForAbort(host.signal);
   let browser: ReturnType<typeof openBrowser>;
   try {
@@ -113,17 +109,16 @@ const openInBrowser = ({ screen, host }: Context, { url, firstRequest }: Viewer)
   return browser;
 };
 
-type OnRead = Viewer["showProgress"];
+type ReadProgress = Readonly<{ label?: string; onProgress?: Viewer["showProgress"] }>;
 
-const createReader = async (context: Context, typed: ViewOptions, onRead: OnRead): Promise<ReadInput> => {
+const createReader = async (context: Context, typed: ViewOptions, progress: ReadProgress): Promise<ReadInput> => {
   const { file: files } = typed;
   const settings = await readEffectiveSettings(context);
   return async () => {
     // The detector starts before reading, so that it finds changes during reading.
     const hasChanged = createChangeDetector(files, context.host);
-    const shown = { measures, onProgress: onRead };
-    const needs = { settings, split: settings.get("split"), continuesAfterErrors: true, ...shown };
-    const dataset = await openRollouts(context, typed, needs);
+    const needs = { settings, split: settings.get("split"), measures, continuesAfterErrors: true };
+    const dataset = await openRollouts(context, typed, { ...needs, ...progress });
     const notes = printInputNotes(context, dataset, typed);
     await printWarnings(context, dataset, listSkippedFiles(dataset));
     if (typed.html === undefined) printUnreadableFiles(context, dataset);
