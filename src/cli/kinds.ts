@@ -70,9 +70,9 @@ export const required = <Value>({ initial: _, ...kind }: OptionKind<Value, unkno
 
 const maxCount = 999_999_999;
 
-type CountFacts = OptionFacts & Readonly<{ placeholder?: string; min?: number; max?: number }>;
+type CountOptions = OptionFacts & Readonly<{ placeholder?: string; min?: number; max?: number }>;
 
-export const count = (about: string, { placeholder = "n", min = 1, max = maxCount, ...facts }: CountFacts = {}) => {
+export const count = (about: string, { placeholder = "n", min = 1, max = maxCount, ...facts }: CountOptions = {}) => {
   const parse = (word: string) => {
     const number = /^\d{1,9}$/.test(word) ? Number(word) : -1;
     if (number >= min && number <= max) return number;

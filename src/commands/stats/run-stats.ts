@@ -102,12 +102,10 @@ const noteStats = (
   }
 };
 
-type PrintedFacts = Readonly<{ typed: StatsCommandOptions; result: CheckResult }>;
-
 const printResult = async (
   { screen, host }: Context,
   { whole, byValue }: DatasetStats,
-  { typed, result: { unreadable, problems } }: PrintedFacts,
+  { typed, result: { unreadable, problems } }: { typed: StatsCommandOptions; result: CheckResult },
 ) => {
   const { by } = typed;
   const { fields, format } = screen;

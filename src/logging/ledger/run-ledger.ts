@@ -39,7 +39,7 @@ export type RecordedRequest = Readonly<{
   firstTried: number;
 }>;
 
-type RequestFacts = Pick<NewEntry, "dedupKeys" | "bytes" | "envelopeDigest" | "contents">;
+type UnrecordedRequest = Pick<NewEntry, "dedupKeys" | "bytes" | "envelopeDigest" | "contents">;
 
 /** Without a ledger, the methods record no requests. */
 export class RunLedger {
@@ -157,7 +157,7 @@ export class RunLedger {
   /** Returns an empty key if keys are off, or if each run has new keys. */
   findPlannedKey = (dedupKeys: Uint8Array) => (this.#nonce === "" ? this.#makeKey(dedupKeys) : "");
 
-  async recordRequest(request: RequestFacts): Promise<RecordedRequest | { claimed: Uint8Array }> {
+  async recordRequest(request: UnrecordedRequest): Promise<RecordedRequest | { claimed: Uint8Array }> {
     this.#requireIntact();
     const firstTried = this.now();
     const key = this.#makeKey(request.dedupKeys);

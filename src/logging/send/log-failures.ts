@@ -31,7 +31,7 @@ export const logPartial = (counts: LogCounts, stop: Failure, details: FailureDet
   return new Failure(outcomeFacts.logged.code, "log-partial", message, { ...details, hint });
 };
 
-interface RejectedFacts extends LogCounts {
+interface RejectedCounts extends LogCounts {
   unreadable: number;
   file: string;
   isEmpty: boolean;
@@ -39,7 +39,7 @@ interface RejectedFacts extends LogCounts {
   isConverted: boolean;
 }
 
-export const logRejected = (facts: RejectedFacts, details: FailureDetails) => {
+export const logRejected = (facts: RejectedCounts, details: FailureDetails) => {
   const { canRerun, file, isEmpty, isConverted } = facts;
   const where = isEmpty ? "the rejects file is empty" : `see ${file}`;
   const again = canRerun ? ", then rerun the same command, which skips logged groups" : "";
@@ -60,7 +60,7 @@ export const logUnresolved = (facts: LogCounts, details: FailureDetails) => {
   return new Failure(outcomeFacts.unknown.code, "log-unresolved", message, { ...details, hint });
 };
 
-interface UnknownFacts
+interface UnknownRequest
   extends LogCounts,
     Pick<SentRequest, "recorded" | "number" | "unknownFailure" | "retryFailure">,
     Pick<SendResult, "unknownIds" | "unrecorded" | "recordFailure"> {
@@ -84,7 +84,7 @@ const toCheckServiceHint = (
   return `check whether the service has the groups of ${ids.join(", ")}. If it does, run ${resolve("--assume-logged")}. If not, ${resend}${again}`;
 };
 
-export const logUnknown = (facts: UnknownFacts, details: FailureDetails) => {
+export const logUnknown = (facts: UnknownRequest, details: FailureDetails) => {
   const { recorded, positions, canResolve, areMoreUnknown, unknownFailure, retryFailure, recordFailure } = facts;
   const why = unknownFailure ?? (isFailure(details.cause, "interrupted") ? details.cause : undefined);
   const first = why ? `: ${describeEnd(why)}` : "";
@@ -120,7 +120,7 @@ const formatCounts = ({ unknown, logged, already_logged: before, not_sent: notSe
 const ledgerFailed = "the ledger could not record the outcome";
 const repairLedgerHint = "make the ledger writable again, for example by freeing disk space";
 
-export const logUnrecorded = (facts: UnknownFacts, details: FailureDetails) => {
+export const logUnrecorded = (facts: UnknownRequest, details: FailureDetails) => {
   const { unrecorded, not_sent: notSent, ledgerArgs, resendLogged, recordFailure } = facts;
   const unrecordedIds = new Set(unrecorded.map(({ id }) => id));
   const unknownIds = [...facts.unknownIds].flatMap((id) => (unrecordedIds.has(id) ? [] : (id ?? [])));

@@ -5,7 +5,7 @@ import type { Attempt } from "../../wire/client/client.ts";
 import { type EntryState, isLogged, isUnknown } from "../ledger/entries.ts";
 import type { RecordedOutcome } from "../ledger/file-writer.ts";
 
-interface OutcomeFacts {
+interface OutcomeRecord {
   /** `joinOutcomes` keeps the higher rank. */
   readonly rank: number;
   /** The state of the request in the ledger. */
@@ -30,7 +30,7 @@ export const outcomeFacts = {
   logged: { rank: 3, state: "logged", text: "logged", groupText: "logged", code: "partial" },
   already_logged: { rank: 3, state: "logged", text: "logged", groupText: "already logged", code: "partial" },
   repeated: { rank: 4, state: "logged", text: "logged", groupText: "logged twice", code: "partial" },
-} as const satisfies Readonly<Record<string, OutcomeFacts>>;
+} as const satisfies Readonly<Record<string, OutcomeRecord>>;
 
 export type Outcome = keyof typeof outcomeFacts;
 

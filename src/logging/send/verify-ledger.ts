@@ -94,15 +94,15 @@ const findOutcomes = async (
 
 /** Arguments of the commands that problems propose. */
 type CommandArgs = Readonly<{ ledgerArgs: readonly string[]; inputArgs: readonly string[] }>;
-type AdviceFacts = CommandArgs & Readonly<{ isInvalid: boolean }>;
+type AdviceData = CommandArgs & Readonly<{ isInvalid: boolean }>;
 
 const problemMakers = {
   // The other inputs decide which group it is, and which of equal groups.
-  repeated: (where: ProblemLocation, { inputArgs, ledgerArgs }: AdviceFacts) =>
+  repeated: (where: ProblemLocation, { inputArgs, ledgerArgs }: AdviceData) =>
     createProblem("duplicate-group", { statusArgs: [...inputArgs, ...ledgerArgs] }, where),
-  unknown: (where: ProblemLocation, { ledgerArgs }: AdviceFacts) =>
+  unknown: (where: ProblemLocation, { ledgerArgs }: AdviceData) =>
     createProblem("unresolved-group", { ledgerArgs }, where),
   refused: (where: ProblemLocation) => createProblem("group-refused", undefined, where),
-  not_sent: (where: ProblemLocation, { isInvalid }: AdviceFacts) =>
+  not_sent: (where: ProblemLocation, { isInvalid }: AdviceData) =>
     createProblem("group-not-logged", { isInvalid }, where),
 };
