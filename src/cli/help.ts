@@ -11,7 +11,7 @@ const screenLines = 23;
 const minDescriptionWidth = 30;
 const maxVerbListLength = 20;
 
-type Entry = readonly [name: string, kind: OptionKind<unknown>];
+type NamedKind = readonly [name: string, kind: OptionKind<unknown>];
 type Item = readonly [term: string, description: string, heading?: string | undefined];
 
 const wrap = (text: string, columns: number) => Object.assign(new Help(), { minWidthToWrap: 1 }).boxWrap(text, columns);
@@ -27,12 +27,12 @@ const formatItems = (items: readonly Item[], columns: number) => {
   });
 };
 
-const toArgumentItem = ([name, { about, choices }]: Entry): Item => [
+const toArgumentItem = ([name, { about, choices }]: NamedKind): Item => [
   name,
   choices ? `${about}: ${choices.join(", ")}` : about,
 ];
 
-const toOptionItem = ([name, kind]: Entry): Item => {
+const toOptionItem = ([name, kind]: NamedKind): Item => {
   const end = kind.repeatable ? " (repeatable)" : "";
   return [commands.formatFlags(name, kind), commands.formatAbout(kind) + end];
 };

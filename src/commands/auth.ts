@@ -184,7 +184,7 @@ const status = command({
     const settings = await readSettings(context);
     const { profile, local } = settings;
     let firstFailure: Failure | undefined;
-    const hints = new Map<Credential["state"], string | undefined>();
+    const hints = new Map<KeyStatus["state"], string | undefined>();
     const readStatus = async (use: CredentialUse) => {
       const { failure: unusable, ...row } = await describeCredential(settings, use);
       if (!hints.has(row.state)) hints.set(row.state, unusable?.details.hint);
@@ -195,7 +195,7 @@ const status = command({
         screen.notice(`the key for ${use} was not tested: ${untriedReason([use], profile).join("; ")}`);
       return { ...row, check };
     };
-    const rows: Credential[] = [];
+    const rows: KeyStatus[] = [];
     for (const use of only === undefined ? credentialUses : [only]) rows.push(await readStatus(use));
     if (!rows.some(isUsable)) {
       const hasUrl = rows.some(({ origin }) => origin !== null);
@@ -214,7 +214,7 @@ const status = command({
 });
 
 /** An entry of the document of `auth status`. */
-type Credential = Readonly<{
+type KeyStatus = Readonly<{
   use: CredentialUse;
   /** Null without a URL. */
   origin: string | null;
@@ -225,7 +225,7 @@ type Credential = Readonly<{
   check: KeyState | null;
 }>;
 
-const credentialColumns: readonly KeyColumn<Credential>[] = [
+const credentialColumns: readonly KeyColumn<KeyStatus>[] = [
   { name: "use", rank: 0 },
   { name: "state", rank: 0 },
   { name: "origin", rank: 1 },
@@ -233,13 +233,13 @@ const credentialColumns: readonly KeyColumn<Credential>[] = [
   { name: "username", rank: 3 },
 ];
 
-const checkColumn: KeyColumn<Credential> = { name: "check", rank: 0, cell: ({ check }) => check && keyStates[check] };
+const checkColumn: KeyColumn<KeyStatus> = { name: "check", rank: 0, cell: ({ check }) => check && keyStates[check] };
 
 const unusableStates: Readonly<Record<string, string>> = { missing: "no key", elsewhere: "key of another URL" };
 
 const isUsable = ({ state }: { state: string }) => state === "ready";
 
-type CredentialRow = Omit<Credential, "check"> & { readonly failure?: Failure | undefined };
+type CredentialRow = Omit<KeyStatus, "check"> & { readonly failure?: Failure | undefined };
 
 const describeCredential = async (settings: Settings, use: CredentialUse): Promise<CredentialRow> => {
   const missing = { use, origin: null, state: "no URL", from: null, username: null } as const;

@@ -7,7 +7,7 @@ import { type DescribedFile, databaseCorrupt } from "./failures.ts";
 export type SqlValue = string | number | Uint8Array | null;
 
 /** `sql` has a `?` for each value. Names of tables include the schema, as in `rollcall.request`. */
-export type Statement = Readonly<{ sql: string; values?: readonly SqlValue[] }>;
+export type SqlStatement = Readonly<{ sql: string; values?: readonly SqlValue[] }>;
 
 /**
  * Statements must be repeatable, because PostgreSQL's answer can be lost. Methods throw Failure `storage`, `auth` or
@@ -20,7 +20,7 @@ export type Database = Readonly<{
   query(sql: string, values?: readonly SqlValue[]): Promise<readonly Row[]>;
   /** Commits if `shouldCommit` returns true (the default). */
   transact(
-    statements: readonly Statement[],
+    statements: readonly SqlStatement[],
     shouldCommit?: (answers: readonly (readonly Row[])[]) => boolean,
   ): Promise<readonly (readonly Row[])[]>;
   /** False if the file was deleted, replaced or emptied. @throws Failure `database-linked` */

@@ -9,7 +9,7 @@ import {
   type DatabaseOptions,
   type DatabaseSchema,
   type Row,
-  type Statement,
+  type SqlStatement,
   toRow,
 } from "./database.ts";
 import * as failures from "./failures.ts";
@@ -68,7 +68,7 @@ const maxRetryWaitMs = 5000;
 /** PostgreSQL ends an idle transaction after 15 s, because other runs may wait for its locks. */
 const beginSql = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = '15s'";
 
-const withClient = async <Result>(pool: Pool, work: (client: pg.PoolClient) => Promise<Result>) => {
+const withClient = async <Result>(pool: PgPool, work: (client: pg.PoolClient) => Promise<Result>) => {
   const client = await pool.connect();
   // Without a listener, the error event of a broken connection would end the process.
   client.on("error", () => undefined);
@@ -84,14 +84,14 @@ const withClient = async <Result>(pool: Pool, work: (client: pg.PoolClient) => P
   }
 };
 
-const runStatement = async (client: pg.PoolClient, { sql, values = [] }: Statement) => {
+const runStatement = async (client: pg.PoolClient, { sql, values = [] }: SqlStatement) => {
   let count = 0;
   const numbered = sql.replaceAll("?", () => `$${++count}`);
   return (await client.query(numbered, [...values])).rows;
 };
 
 const withRetries = async <Result>(
-  { pool, about }: { pool: Pool; about: failures.DescribedFile },
+  { pool, about }: { pool: PgPool; about: failures.DescribedFile },
   { host, maxWaitMs, onUnavailable }: DatabaseOptions,
   work: (client: pg.PoolClient) => Promise<Result>,
 ): Promise<Result> => {
@@ -114,7 +114,7 @@ const createDatabase = ({ file }: DatabaseSchema, options: DatabaseOptions): Dat
   const { path } = options;
   const about = { path, ...file };
   const state = { pool: openPool(options), about };
-  const queryOn = async (client: pg.PoolClient, statement: Statement) =>
+  const queryOn = async (client: pg.PoolClient, statement: SqlStatement) =>
     (await runStatement(client, statement)).map((row) => toRow(row, about));
   return {
     path,
@@ -153,7 +153,7 @@ const poolOptions = {
   },
 };
 
-type Pool = ReturnType<typeof openPool>;
+type PgPool = ReturnType<typeof openPool>;
 
 const openPool = ({ path, password = "" }: DatabaseOptions) => {
   const sockets = new Set<Socket>();

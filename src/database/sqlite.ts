@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Database as Connection } from "libsql";
 import { ignoreErrors } from "../system/files.ts";
-import { type Database, type DatabaseOptions, type FileSchema, type Statement, toRow } from "./database.ts";
+import { type Database, type DatabaseOptions, type FileSchema, type SqlStatement, toRow } from "./database.ts";
 import { type DescribedFile, databaseForeign, databaseLinked, databaseLocked, databaseVersion } from "./failures.ts";
 import { loadSqlite, prepareFile, readFileIdentity, whileBusy } from "./own-file.ts";
 
@@ -13,9 +13,9 @@ const maxLockMs = 30_000;
 /** The pages are large, because most values are long. */
 const pageBytes = 16_384;
 
-type FileOptions = Pick<DatabaseOptions, "path" | "host" | "canCreate" | "isForReading" | "maxWaitMs">;
+type SqliteOptions = Pick<DatabaseOptions, "path" | "host" | "canCreate" | "isForReading" | "maxWaitMs">;
 
-export const openFile = async (schema: FileSchema, options: FileOptions) => {
+export const openFile = async (schema: FileSchema, options: SqliteOptions) => {
   const { path, canCreate, isForReading = false } = options;
   const about = { path, ...schema.file };
   const open = await loadSqlite(about);
@@ -133,14 +133,14 @@ const transaction = <Result>(
   }
 };
 
-const isRead = ({ sql }: Statement) => /^\s*(?:SELECT|WITH|PRAGMA)\b/.test(sql);
+const isRead = ({ sql }: SqlStatement) => /^\s*(?:SELECT|WITH|PRAGMA)\b/.test(sql);
 
 const createDatabase = (
   { connection, about }: SqliteFile,
-  waiting: Pick<FileOptions, "host" | "maxWaitMs">,
+  waiting: Pick<SqliteOptions, "host" | "maxWaitMs">,
 ): Database => {
   const atOpen = readFileIdentity(about.path);
-  const runStatement = ({ sql, values = [] }: Statement) => {
+  const runStatement = ({ sql, values = [] }: SqlStatement) => {
     const rows = connection.prepare(stripSchema(sql)).all([...values]);
     return rows.map((row) => toRow(row, about));
   };

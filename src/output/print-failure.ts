@@ -39,7 +39,7 @@ const createStyle = async ({ host, cleaner, isStderrForPeople }: Screen, paint: 
 };
 
 type TextStyle = Awaited<ReturnType<typeof createStyle>>;
-type Layout = NonNullable<TextStyle["layout"]>;
+type TextLayout = NonNullable<TextStyle["layout"]>;
 
 const foldText = (text: string, { layout }: TextStyle) =>
   layout ? layout.foldSentence(text, layout.columns).join("\n") : text;
@@ -158,7 +158,7 @@ const formatHangingLines = (text = "", { clean, layout }: TextStyle, indent = 2,
   return parts.map((part, at) => " ".repeat(indent) + (at === 0 ? lead : "").padEnd(lead.length) + part);
 };
 
-const drawFrame = (excerpt: Excerpt, tone: Tone, style: TextStyle, layout: Layout) => {
+const drawFrame = (excerpt: Excerpt, tone: Tone, style: TextStyle, layout: TextLayout) => {
   const { paint } = style;
   const { truncate, widthOf } = layout;
   const digits = String(excerpt.line).length;
@@ -176,7 +176,7 @@ const drawFrame = (excerpt: Excerpt, tone: Tone, style: TextStyle, layout: Layou
 
 const maxMarkedShare = 0.6;
 
-const fitExcerpt = (excerpt: Excerpt, columns: number, { cleanOutside }: TextStyle, layout: Layout) => {
+const fitExcerpt = (excerpt: Excerpt, columns: number, { cleanOutside }: TextStyle, layout: TextLayout) => {
   const { truncate, truncateStart, widthOf } = layout;
   const { text, from, to, isCutBefore, isCutAfter } = excerpt;
   // A tab has no fixed width.

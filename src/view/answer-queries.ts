@@ -32,7 +32,7 @@ const openRowReader = <Facts extends answers.GroupFacts>(store: answers.GroupRea
   };
 };
 
-export const openAnswers = <Facts extends answers.GroupFacts>(store: answers.GroupReader<Facts>): answers.Answer => {
+export const openAnswers = <Facts extends answers.GroupFacts>(store: answers.GroupReader<Facts>): answers.Answerer => {
   const { groups } = store;
   const select = openSelection(store);
   const readRow = openRowReader(store);

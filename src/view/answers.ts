@@ -45,9 +45,9 @@ const members = {
   trajectory: isOrdinal,
 };
 
-type Member<Check> = Check extends (value: unknown) => value is infer Value ? Value : never;
-type Members = { readonly [Name in keyof typeof members]?: Member<(typeof members)[Name]> | undefined };
-export type Query = Members & Readonly<{ sort: SortKey; descending: boolean; page: number }>;
+type QueryMember<Check> = Check extends (value: unknown) => value is infer Value ? Value : never;
+type QueryMembers = { readonly [Name in keyof typeof members]?: QueryMember<(typeof members)[Name]> | undefined };
+export type Query = QueryMembers & Readonly<{ sort: SortKey; descending: boolean; page: number }>;
 
 export const allGroups: Query = { sort: "group", descending: false, page: 1 };
 
@@ -98,7 +98,7 @@ export type AnswerTypes = Readonly<{
 export type AnswerName = keyof AnswerTypes;
 
 /** Returns undefined for a missing group or trajectory. */
-export type Answer = <Name extends AnswerName>(name: Name, query: Query) => Promise<AnswerTypes[Name] | undefined>;
+export type Answerer = <Name extends AnswerName>(name: Name, query: Query) => Promise<AnswerTypes[Name] | undefined>;
 
 /** The input of the server, or the data of an exported page. */
 export interface GroupReader<Facts extends GroupFacts> {
@@ -183,7 +183,7 @@ export type GroupRows = Readonly<{
 }>;
 
 /** The trajectories of a group, or those of them with one step. */
-export type GroupPart = Pick<GroupFacts, "step" | "size" | "failures" | "untrainable" | "rewards" | "truncated">;
+export type StepPart = Pick<GroupFacts, "step" | "size" | "failures" | "untrainable" | "rewards" | "truncated">;
 
 /** An invalid group has no rewards. Null is an unknown value. */
 export type GroupFacts = {
@@ -204,7 +204,7 @@ export type GroupFacts = {
   /** All steps of the trajectories, such as `3, 4`. */
   step: string | null;
   /** The parts of a group with several steps. */
-  parts: readonly GroupPart[] | null;
+  parts: readonly StepPart[] | null;
   /** All finish reasons of the last choices, such as `6 stop, 2 length`. */
   finish: string | null;
   /** The number of trajectories with the finish reason `length`. */

@@ -3,7 +3,7 @@ import { findBounds, standardDeviation } from "../rollouts/index/sums.ts";
 import { GroupedValues } from "../rollouts/stats/intervals.ts";
 import { appendTo } from "../text/lists.ts";
 import { compareNaturally } from "./answer-queries.ts";
-import type { Charts, GroupFacts, GroupPart, Range, RewardBounds, SeriesKey, Slice } from "./answers.ts";
+import type { Charts, GroupFacts, Range, RewardBounds, SeriesKey, Slice, StepPart } from "./answers.ts";
 
 const rangeBarCount = 24;
 const maxValueBars = 16;
@@ -55,7 +55,7 @@ const countRewards = async (groups: readonly GroupFacts[], ranges: readonly Rang
 };
 
 /** The numbers are those of `rollcall stats`. */
-export const describeParts = async (parts: readonly GroupPart[], breaks: Pauses): Promise<Slice> => {
+export const describeParts = async (parts: readonly StepPart[], breaks: Pauses): Promise<Slice> => {
   const values = new GroupedValues();
   const counts = { groups: 0, trajectories: 0, failures: 0, trainable: 0, truncated: 0 };
   for (const [at, { size, failures, untrainable, truncated, rewards }] of parts.entries()) {
@@ -85,7 +85,7 @@ export const listSeries = (groups: readonly GroupFacts[]): readonly SeriesKey[] 
 
 /** In natural order. The parts without a value are last. */
 const describeValues = async (groups: readonly GroupFacts[], by: SeriesKey, breaks: Pauses) => {
-  const byValue = new Map<string | null, GroupPart[]>();
+  const byValue = new Map<string | null, StepPart[]>();
   for (const group of groups) {
     if (breaks.isDue()) await breaks.take();
     for (const part of (by === "step" && group.parts) || [group]) {

@@ -16,7 +16,7 @@ import { Breaks } from "../system/breaks.ts";
 import { appendTo } from "../text/lists.ts";
 import { sanitizeText } from "../text/sanitize.ts";
 import { openAnswers } from "./answer-queries.ts";
-import type { Finding, GroupFacts, GroupPart, GroupReader, RewardBounds, Summary } from "./answers.ts";
+import type { Finding, GroupFacts, GroupReader, RewardBounds, StepPart, Summary } from "./answers.ts";
 import { describeParts, listSeries, openCharts } from "./charts.ts";
 import { readGroup, sanitizePrompt, type ViewInput } from "./group-content.ts";
 
@@ -146,7 +146,7 @@ const describeGroup = (dataset: Dataset, group: number, failedSteps: Steps): Gro
 const unknownMoments = { mean: null, deviation: null };
 
 /** An exception without a step has that of all trajectories of its group, as in `stats --by`. */
-const describeSteps = (rows: readonly RolloutFact[], failed: Steps, untrainable: GroupPart["untrainable"]) => {
+const describeSteps = (rows: readonly RolloutFact[], failed: Steps, untrainable: StepPart["untrainable"]) => {
   const steps = new Map<string | undefined, { own: RolloutFact[]; failures: number }>();
   const enter = (step: string | undefined) => {
     const entered = steps.get(step) ?? { own: [], failures: 0 };
@@ -156,7 +156,7 @@ const describeSteps = (rows: readonly RolloutFact[], failed: Steps, untrainable:
   for (const row of rows) enter(row.by).own.push(row);
   const [only, ...others] = steps.keys();
   for (const step of failed) enter(step ?? (others.length === 0 ? only : undefined)).failures++;
-  const parts = Array.from(steps, ([step, { own, failures }]): GroupPart => {
+  const parts = Array.from(steps, ([step, { own, failures }]): StepPart => {
     const rewards = own.map(({ reward }) => reward).filter(Number.isFinite);
     return {
       step: formatKeyText(step),

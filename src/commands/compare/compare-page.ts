@@ -57,9 +57,7 @@ export const listCounts = (
   ];
 };
 
-type Change = Omit<ChangedMeasure, "name" | "pairs">;
-
-export const formatChange = ({ a, b, difference, ci95 }: Change) => {
+export const formatChange = ({ a, b, difference, ci95 }: Omit<ChangedMeasure, "name" | "pairs">) => {
   const interval = ci95 ? `, between ${ci95.map(formatSigned).join(" and ")} (95 % interval)` : "";
   return `${formatForDisplay(a)} → ${formatForDisplay(b)}, difference ${formatSigned(difference)}${interval}`;
 };

@@ -2,6 +2,7 @@
 
 import type { Failure, Problem } from "../../failure.ts";
 import { printReport } from "../../output/ci-report.ts";
+import type { TextCleaner } from "../../output/cleaner.ts";
 import { formatTable } from "../../output/markdown.ts";
 import type { Screen } from "../../output/screen.ts";
 import type { Line } from "../../output/views.ts";
@@ -27,7 +28,7 @@ export const printComparisonReport = async (screen: Screen, comparison: Reported
   const errors = problems.filter(({ severity }) => severity === "error");
   // Without a failure, the groups with errors were skipped.
   const shown = failure ? errors : errors.map((problem) => ({ ...problem, severity: "warning" as const }));
-  const listBlocks = (quote: Quote) => listComparisonBlocks(comparison, quote);
+  const listBlocks = (quote: TextCleaner) => listComparisonBlocks(comparison, quote);
   const report = { title: "rollcall compare", problems: shown, result: toResult(comparison), listBlocks };
   await printReport(screen, report);
 };
@@ -44,15 +45,13 @@ const toResult = ({ typed, document, failure }: ReportedComparison) => {
   return { isFailure: isRegression(reward, typed.minEffect ?? 0), text };
 };
 
-type Quote = (text: string) => string;
-
-const listComparisonBlocks = ({ typed, document, failure }: ReportedComparison, quote: Quote) => [
+const listComparisonBlocks = ({ typed, document, failure }: ReportedComparison, quote: TextCleaner) => [
   `### Comparison of ${quote(typed.a)} and ${quote(typed.b)}`,
   failure ? `**Invalid input:** ${quote(failure.message)}` : "",
   ...(document ? formatDocument(document, typed, quote) : []),
 ];
 
-const formatDocument = (document: CompareDocument, typed: ComparedRuns, quote: Quote) => {
+const formatDocument = (document: CompareDocument, typed: ComparedRuns, quote: TextCleaner) => {
   const { reward, finish_reasons, changed, notes } = document;
   const warnings = listWarnings(document, typed).map(
     ({ label, text }) => `**${label === "copies" ? "Copies" : "Failures"}:** ${quote(text)}`,
@@ -92,5 +91,5 @@ const formatDocument = (document: CompareDocument, typed: ComparedRuns, quote: Q
   ];
 };
 
-const formatFacts = (facts: readonly Line[], quote: Quote) =>
+const formatFacts = (facts: readonly Line[], quote: TextCleaner) =>
   facts.map(({ label, text }) => `- ${label}: ${quote(text)}`).join("\n");

@@ -1,12 +1,13 @@
 /** Judges the difference of the mean rewards, for the page, the reports and the exit code. */
 
 import { rewardTolerance } from "../../rollouts/index/metrics.ts";
+import type { Compared } from "../../rollouts/stats/compare.ts";
+import type { Interval } from "../../rollouts/stats/intervals.ts";
 import { formatForDisplay } from "../../text/decimal.ts";
 import { pluralize } from "../../text/sentences.ts";
-import { type CompareDocument, formatSigned } from "./compare-document.ts";
+import { formatSigned } from "./compare-document.ts";
 
-type Reward = CompareDocument["reward"];
-type Judged = Pick<CompareDocument, "reward" | "transitions">;
+type Judged = Pick<Compared, "reward" | "transitions">;
 
 /** With fewer pairs, the t interval depends much on the distribution of the differences. */
 const fewPairs = 20;
@@ -15,15 +16,13 @@ const fewPairs = 20;
 export const minPairs = 3;
 
 /** Returns the sign of a difference that the data shows; 0 if the interval contains 0, or is unknown. */
-export const findSign = (reward: Reward) => {
+export const findSign = (reward: Judged["reward"]) => {
   const [low = 0, high = 0] = reward && reward.pairs >= minPairs && reward.ci95 ? reward.ci95 : [];
   return low > rewardTolerance ? 1 : high < -rewardTolerance ? -1 : 0;
 };
 
-type Interval = readonly number[] | null | undefined;
-
 /** Returns the distance of a difference from `expected`, in half widths of its interval. */
-export const measureDistance = (ci95: Interval, expected = 0) => {
+export const measureDistance = (ci95: Interval | null | undefined, expected = 0) => {
   const [low = expected, high = expected] = ci95 ?? [];
   const distance = Math.abs((low + high) / 2 - expected);
   return distance <= rewardTolerance ? 0 : distance / ((high - low) / 2);
@@ -32,10 +31,11 @@ export const measureDistance = (ci95: Interval, expected = 0) => {
 /** Chance seldom gives a difference that is this many half widths of its interval from 0. */
 const sureWidths = 1.5;
 
-export const isSure = (ci95: Interval, expected?: number) => measureDistance(ci95, expected) > sureWidths;
+export const isSure = (ci95: Interval | null | undefined, expected?: number) =>
+  measureDistance(ci95, expected) > sureWidths;
 
 /** True if the whole interval is below -`minEffect`. */
-export const isRegression = (reward: Reward, minEffect: number) => {
+export const isRegression = (reward: Judged["reward"], minEffect: number) => {
   const [, high = 0] = reward?.ci95 ?? [];
   return high < -Math.max(minEffect, rewardTolerance);
 };

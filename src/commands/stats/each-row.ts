@@ -1,5 +1,6 @@
 /** Prints a row for each group or trajectory, for `stats --each`. */
 import { type Problem, toWarningDocuments } from "../../failure.ts";
+import type { JsonObject } from "../../json/object.ts";
 import { findColumn } from "../../output/json-fields.ts";
 import { printObjects } from "../../output/list.ts";
 import { noteSelection, parseOrder, rankColumns, sortRows } from "../../output/lists/sort-rows.ts";
@@ -15,8 +16,6 @@ import { formatCommandLine } from "../../text/shell-words.ts";
 import type { StatsCommandOptions } from "./command.ts";
 import { numbers } from "./slice-columns.ts";
 
-type Row = Readonly<Record<string, unknown>>;
-
 /** @throws Failure `input-changed`; `invalid-option-value` for a name that is no column and no key of a row */
 export const printRows = async (
   { screen, host: { signal } }: Context,
@@ -30,8 +29,8 @@ export const printRows = async (
   const sorted = new Set(sort.map((name) => name.replace(/^-/, "")));
   /** Keys of the input, such as a step. */
   const names = [...sorted].filter((name) => findColumn(name, columns) === undefined);
-  const all: Row[] = [];
-  const keysOf = new WeakMap<Row, ReadonlyMap<string, unknown>>();
+  const all: JsonObject[] = [];
+  const keysOf = new WeakMap<JsonObject, ReadonlyMap<string, unknown>>();
   const known = new Set<string>();
   const listRows = isByGroup ? stats.listGroupRows : stats.listTrajectoryRows;
   for await (const { row, keys } of listRows(dataset, { pass, exceptionsAs, groupBy, names, signal })) {
@@ -40,7 +39,9 @@ export const printRows = async (
     for (const name of keys.keys()) known.add(name);
   }
   const keyColumns = names.flatMap((name) =>
-    known.has(name) || all.length === 0 ? [{ name, rank: 0, value: (row: Row) => keysOf.get(row)?.get(name) }] : [],
+    known.has(name) || all.length === 0
+      ? [{ name, rank: 0, value: (row: JsonObject) => keysOf.get(row)?.get(name) }]
+      : [],
   );
   const order = parseOrder(sort, [...columns, ...keyColumns]);
   const data = (await sortRows(all, order, signal)).slice(0, limit);
@@ -75,7 +76,7 @@ const place = [
 
 const headingOf = (name: string) => name.replaceAll("_", " ");
 
-const trajectoryColumns: readonly KeyColumn<Row>[] = [
+const trajectoryColumns: readonly KeyColumn<JsonObject>[] = [
   ...place,
   ...facts.map(({ name, type, ranks: [rank] }) => {
     const isNumber = type === "number" || type === "count";
@@ -91,7 +92,7 @@ const [reward, ...otherColumns] = groupFacts.map(({ name, ranks: [rank, ofGroup 
   ...numbers,
 }));
 
-const groupColumns: readonly KeyColumn<Row>[] = [
+const groupColumns: readonly KeyColumn<JsonObject>[] = [
   ...place,
   { name: "trajectories", rank: 2, ...numbers },
   { name: "exceptions", rank: 8, ...numbers },

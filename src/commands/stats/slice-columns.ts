@@ -14,8 +14,7 @@ export const numbers = { align: "right", isRounded: true } as const;
 /** The facts of a value of `--by`. `value` is null if the key is missing. */
 export type SliceDocument = Stats & Readonly<{ value: unknown }>;
 
-type Row = SliceDocument;
-type SliceColumn = Column<Row> & {
+type SliceColumn = Column<SliceDocument> & {
   /** True if JSON has no value at this name. */
   readonly isDerived: boolean;
   /** True if a terminal shows the column without --fields. */
@@ -23,21 +22,21 @@ type SliceColumn = Column<Row> & {
 };
 
 /** The heading and cells in a terminal that shows the column without --fields. */
-type Usual = Pick<Column<Row>, "heading" | "cell">;
+type Usual = Pick<Column<SliceDocument>, "heading" | "cell">;
 
 /** A column with the value at the path `name` in JSON. */
 const key = (name: string, rank: number, usual?: Usual): SliceColumn => {
-  const value = (row: Row) =>
+  const value = (row: SliceDocument) =>
     name.split(".").reduce<unknown>((holder, step) => (isObject(holder) ? holder[step] : undefined), row);
   return { name, rank, value, ...usual, isUsual: usual !== undefined, isDerived: false };
 };
 
-const derived = (name: string, rank: number, value: (row: Row) => unknown, usual?: Usual): SliceColumn => {
+const derived = (name: string, rank: number, value: (row: SliceDocument) => unknown, usual?: Usual): SliceColumn => {
   return { name, rank, value, ...usual, isUsual: usual !== undefined, isDerived: true };
 };
 
 /** Returns the values of the columns by their names. */
-export const toColumnValues = (columns: readonly SliceColumn[], row: Row) =>
+export const toColumnValues = (columns: readonly SliceColumn[], row: SliceDocument) =>
   Object.fromEntries(columns.map((column) => [column.name, readValue(column, row) ?? null]));
 
 /** The columns of TSV: a row for each value of `--by`, or one for the input. */
@@ -52,7 +51,7 @@ export const sliceColumns = (by: string | undefined, tries: readonly number[]): 
   ...["always", "sometimes", "never"].map((name) => key(`solved.${name}`, 1)),
   derived("solved.any", 3, ({ solved: own }) => own && own.always + own.sometimes, { heading: "solved" }),
   ...tries.map((k) => {
-    const value = (row: Row) => row.solved?.pass.find((one) => one.k === k)?.value;
+    const value = (row: SliceDocument) => row.solved?.pass.find((one) => one.k === k)?.value;
     return derived(`pass@${k}`, 3, value, k === 1 ? {} : undefined);
   }),
   ...lengthNames.map((name) => key(`${name}.mean`, 2, name === "characters" ? { heading: name } : undefined)),
@@ -64,9 +63,10 @@ export const sliceColumns = (by: string | undefined, tries: readonly number[]): 
   }),
 ];
 
-const sumOf = (tools: Row["tools"], count: "calls" | "errors") => tools.reduce((sum, tool) => sum + tool[count], 0);
+const sumOf = (tools: SliceDocument["tools"], count: "calls" | "errors") =>
+  tools.reduce((sum, tool) => sum + tool[count], 0);
 
-const formatReward = ({ reward }: Row) => {
+const formatReward = ({ reward }: SliceDocument) => {
   if (!reward) return "";
   const [, high = reward.mean] = reward.ci95 ?? [];
   const half = formatForDisplay(Number((high - reward.mean).toPrecision(3)));
@@ -74,21 +74,21 @@ const formatReward = ({ reward }: Row) => {
 };
 
 /** Null if no finish reason is recorded. */
-const findTruncated = ({ finish_reasons, trajectories }: Row) => {
+const findTruncated = ({ finish_reasons, trajectories }: SliceDocument) => {
   const known = (finish_reasons ?? []).filter(({ name }) => name !== null);
   if (known.length === 0) return null;
   return (known.find(({ name }) => isCutOff(name))?.trajectories ?? 0) / trajectories;
 };
 
-const findFailed = ({ exceptions, trajectories }: Row) =>
+const findFailed = ({ exceptions, trajectories }: SliceDocument) =>
   exceptions + trajectories === 0 ? null : exceptions / (exceptions + trajectories);
 
-const formatShareOf = (find: (row: Row) => number | null) => (row: Row) => {
+const formatShareOf = (find: (row: SliceDocument) => number | null) => (row: SliceDocument) => {
   const share = find(row);
   return share === null ? "not recorded" : formatShare(share);
 };
 
-const formatToolErrors = ({ tools }: Row) => {
+const formatToolErrors = ({ tools }: SliceDocument) => {
   const calls = sumOf(tools, "calls");
   return calls === 0 ? "" : `${sumOf(tools, "errors")} of ${calls}`;
 };

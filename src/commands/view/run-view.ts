@@ -73,7 +73,7 @@ const servePage = async (context: Context, typed: ViewOptions) => {
   const viewer = await openViewer({ host, port: typed.port, trace: flags.debug ? screen.trace : undefined });
   const { url } = viewer;
   const inputReadable = new AbortController();
-  const onProgress: ReadProgress["onProgress"] = (progress) => {
+  const onProgress: ProgressNeeds["onProgress"] = (progress) => {
     inputReadable.abort();
     viewer.showProgress(progress);
   };
@@ -109,9 +109,9 @@ const openInBrowser = ({ screen, host }: Context, { url, firstRequest }: Viewer)
   return browser;
 };
 
-type ReadProgress = Readonly<{ label?: string; onProgress?: Viewer["showProgress"] }>;
+type ProgressNeeds = Readonly<{ label?: string; onProgress?: Viewer["showProgress"] }>;
 
-const createReader = async (context: Context, typed: ViewOptions, progress: ReadProgress): Promise<ReadInput> => {
+const createReader = async (context: Context, typed: ViewOptions, progress: ProgressNeeds): Promise<ReadInput> => {
   const { file: files } = typed;
   const settings = await readEffectiveSettings(context);
   return async () => {

@@ -1,7 +1,7 @@
 /** Reads the requests in a ledger. */
 import { createHash, hash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
-import type { Database, Row, Statement } from "../../database/database.ts";
+import type { Database, Row, SqlStatement } from "../../database/database.ts";
 import { parseJson } from "../../json/json-bytes.ts";
 import { dedupKeyBytes } from "../../rollouts/index/dedup-keys.ts";
 
@@ -50,7 +50,7 @@ const maxPortionBytes = 2 * 1024 * 1024;
 export const scopedRequestsSql = "rollcall.request AS request JOIN rollcall.scope AS scope ON scope.id = request.scope";
 
 /** Yields the oldest entries first. Between portions, Node reports signals. */
-export async function* readEntries(database: Database, { sql: condition, values = [] }: Statement) {
+export async function* readEntries(database: Database, { sql: condition, values = [] }: SqlStatement) {
   const sql = `
     WITH next AS (
       SELECT request.id AS next_id, octet_length(marks) + octet_length(calls) AS size FROM ${scopedRequestsSql}

@@ -1,6 +1,6 @@
 /** Writes the ledger in a file. */
 import { randomInt } from "node:crypto";
-import type { Database, SqlValue, Statement } from "../../database/database.ts";
+import type { Database, SqlStatement, SqlValue } from "../../database/database.ts";
 import { findOwnPath, type Lock, type LockWaitOptions, tryLock, waitForLock } from "../../database/own-file.ts";
 import { isFailure } from "../../failure.ts";
 import { dedupKeyBytes } from "../../rollouts/index/dedup-keys.ts";
@@ -102,7 +102,7 @@ const openHeldScope = (database: Database) => {
   let scopeValues: ReturnType<typeof entries.toScopeValues> = [];
   let last: Promise<unknown> = Promise.resolve();
   const replaced = () => ledgerReplaced(`the ledger ${database.path}`);
-  const advance = async ({ sql, values = [] }: Statement) => {
+  const advance = async ({ sql, values = [] }: SqlStatement) => {
     const next = generation + randomInt(1, maxGenerationStep);
     const advanced = { sql: advanceSql, values: [next, ...scopeValues, generation] };
     const [found, rows = []] = await database

@@ -8,33 +8,35 @@ import { printPage } from "../page.ts";
 import type { Screen } from "../screen.ts";
 import type { KeyColumn, Line } from "../views.ts";
 
-type Fact = Readonly<{ name: string; value: string | number }>;
+type ResultRow = Readonly<{ name: string; value: string | number }>;
 
-export const toFacts = (values: Readonly<Record<string, Fact["value"] | null | undefined>>): readonly Fact[] =>
+export const toFacts = (
+  values: Readonly<Record<string, ResultRow["value"] | null | undefined>>,
+): readonly ResultRow[] =>
   Object.entries(values).flatMap(([name, value]) => (value === undefined || value === null ? [] : [{ name, value }]));
 
 export const formatUnreadable = (records: number) =>
   records === 0 ? "" : ` (${pluralize(records, "unreadable record")})`;
 
 type ResultPage = Readonly<{
-  facts: readonly Fact[];
+  facts: readonly ResultRow[];
   metrics?: Readonly<Record<string, number>>;
   metricsScope?: string | undefined;
-  next?: readonly Fact[];
+  next?: readonly ResultRow[];
   /** The JSON document, whose members are the rows in a pipe. Default: the facts. */
   document?: object;
 }>;
 
 /** Lists the members of a document by their dotted names, except lists and nulls. */
-const listMembers = (document: object, prefix = ""): readonly Fact[] =>
-  Object.entries(document).flatMap(([key, value]: [string, unknown]): readonly Fact[] => {
+const listMembers = (document: object, prefix = ""): readonly ResultRow[] =>
+  Object.entries(document).flatMap(([key, value]: [string, unknown]): readonly ResultRow[] => {
     const name = prefix + key;
     if (typeof value === "string" || typeof value === "number") return [{ name, value }];
     if (typeof value === "boolean") return [{ name, value: String(value) }];
     return typeof value !== "object" || value === null || Array.isArray(value) ? [] : listMembers(value, `${name}.`);
   });
 
-const columns: readonly KeyColumn<Fact>[] = [
+const columns: readonly KeyColumn<ResultRow>[] = [
   { name: "name", rank: 0 },
   { name: "value", rank: 0 },
 ];
@@ -52,7 +54,7 @@ export const printFacts = async (screen: Screen, page: ResultPage) => {
     const data = [...(document === undefined ? facts : listMembers(document)), ...next];
     return await printObjects(screen, { data }, { member: "data", columns });
   }
-  const toLines = (list: readonly Fact[], kind?: Line["kind"]) =>
+  const toLines = (list: readonly ResultRow[], kind?: Line["kind"]) =>
     list.map(({ name, value }) => ({ label: name, text: String(value), kind }));
   const rounded = Object.entries(metrics).map(([name, value]) => ({ name, value: roundForDisplay(value) }));
   const title = metricsScope === undefined ? "Metrics" : `Metrics of ${metricsScope}`;

@@ -27,12 +27,12 @@ export interface LongText extends json.Span {
 
 export type Frame = Lines | LongText;
 
-type ReadOptions = Readonly<{ signal?: AbortSignal | undefined }>;
+type AbortOptions = Readonly<{ signal?: AbortSignal | undefined }>;
 
 /** Yields lines or one document. @throws ShrunkSourceError; the signal's reason */
 export async function* readFrames(
   source: Bytes,
-  { start, signal }: ReadOptions & Pick<json.Span, "start">,
+  { start, signal }: AbortOptions & Pick<json.Span, "start">,
 ): AsyncGenerator<Frame, void> {
   let isBlankSoFar = true;
   for await (const block of readBlocks(source, { start, end: source.size, signal })) {
@@ -46,7 +46,7 @@ export async function* readFrames(
 /** @throws ShrunkSourceError; the signal's reason */
 export async function* readBlocks(
   source: Bytes,
-  { start, end, signal }: ReadOptions & json.Span,
+  { start, end, signal }: AbortOptions & json.Span,
 ): AsyncGenerator<Frame, void> {
   // The buffer has room for an incomplete line in addition to a block.
   const buffer = Buffer.allocUnsafeSlow(Math.min(2 * blockBytes, end - start));
@@ -82,7 +82,7 @@ export async function* readBlocks(
 /** Overwrites `buffer`. */
 const findLineEnd = async (
   source: Bytes,
-  { buffer, start, end, signal }: ReadOptions & json.Span & { readonly buffer: Buffer },
+  { buffer, start, end, signal }: AbortOptions & json.Span & { readonly buffer: Buffer },
 ) => {
   let at = start;
   while (at < end) {
@@ -131,7 +131,7 @@ const isCloser = (byte: number | undefined) => byte === json.closeBrace || byte 
 export async function* readElements(
   source: Bytes,
   { start, end, line }: json.Span & LineStart,
-  { reader, isTolerant, signal }: ReadOptions & { reader: JsonReader; isTolerant: boolean },
+  { reader, isTolerant, signal }: AbortOptions & { reader: JsonReader; isTolerant: boolean },
 ) {
   reader.beginElements();
   let position = { start, line };

@@ -59,14 +59,14 @@ type Changed = causes.Change & { readonly pair: number; readonly means: PairedMe
 
 const noDifference = { a: null, b: null, difference: null, ci95: null };
 
-interface CompareOptions extends StatsOptions {
+interface ComparisonOptions extends StatsOptions {
   /** A measured key. Default: recorded keys of tasks, else prompts. */
   readonly pairBy: string | undefined;
   readonly signal: AbortSignal;
 }
 
 /** Expects datasets with the facts that `pairBy` names. @throws the signal's reason */
-export const compareDatasets = async (a: Dataset, b: Dataset, given: CompareOptions): Promise<Comparison> => {
+export const compareDatasets = async (a: Dataset, b: Dataset, given: ComparisonOptions): Promise<Comparison> => {
   const { pairBy, signal, ...options } = given;
   const breaks = new Breaks(signal);
   const { pairing, candidate } =

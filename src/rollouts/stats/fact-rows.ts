@@ -9,12 +9,12 @@ import { meanOfFinite, pickFinite, standardDeviation } from "../index/sums.ts";
 import { getFacts, openFactReader, readGroupFacts } from "./read-facts.ts";
 import { countTries, type StatsOptions, withExceptions } from "./stats-slice.ts";
 
-export interface RowOptions extends WantedKeys, Pick<StatsOptions, "pass" | "exceptionsAs"> {
+export interface RowListOptions extends WantedKeys, Pick<StatsOptions, "pass" | "exceptionsAs"> {
   readonly signal: AbortSignal;
 }
 
 /** Yields a row for each valid group, with the values of `names`. @throws Failure `input-changed` */
-export async function* listGroupRows(dataset: Dataset, { pass, exceptionsAs, signal, ...wanted }: RowOptions) {
+export async function* listGroupRows(dataset: Dataset, { pass, exceptionsAs, signal, ...wanted }: RowListOptions) {
   const readRow = openRowReader(dataset, wanted);
   const breaks = new Breaks(signal);
   for (const group of dataset.groups.valid()) {
@@ -51,7 +51,7 @@ const summarizeFacts = (rows: readonly FactRow[]) =>
   });
 
 /** Yields a row for each valid trajectory, with its number in its group. @throws Failure `input-changed` */
-export async function* listTrajectoryRows(dataset: Dataset, { pass, signal, ...wanted }: RowOptions) {
+export async function* listTrajectoryRows(dataset: Dataset, { pass, signal, ...wanted }: RowListOptions) {
   const readRow = openRowReader(dataset, wanted);
   const breaks = new Breaks(signal);
   for (const group of dataset.groups.valid()) {

@@ -63,7 +63,7 @@ export const computeStats = async (dataset: Dataset, given: SplitOptions): Promi
   return { whole: await whole.compute(breaks), byValue: sorted, exceptionsWithoutValue: values?.withoutValue ?? 0 };
 };
 
-type GroupRows = Readonly<{ rows: ArrayLike<number>; exceptions: number }>;
+type PartRows = Readonly<{ rows: ArrayLike<number>; exceptions: number }>;
 
 function* listGroups({ groups }: Dataset) {
   for (const group of groups.valid())
@@ -71,7 +71,7 @@ function* listGroups({ groups }: Dataset) {
 }
 
 /** @throws the signal's reason */
-const addGroups = async (slice: StatsSlice, groups: Iterable<GroupRows>, breaks: Breaks) => {
+const addGroups = async (slice: StatsSlice, groups: Iterable<PartRows>, breaks: Breaks) => {
   for (const { rows, exceptions } of groups) {
     slice.startGroup(rows, exceptions);
     if (breaks.isDue()) await breaks.take();
@@ -126,7 +126,7 @@ class DividedGroups {
     for (const [number, part] of byNumber) this.add(number, part.rows, part.exceptions);
   }
 
-  *list(number: number): Iterable<GroupRows> {
+  *list(number: number): Iterable<PartRows> {
     for (const at of this.byNumber.get(number) ?? []) {
       const rows = this.#rows.values(at === 0 ? 0 : this.#ends.at(at - 1), this.#ends.at(at));
       yield { rows, exceptions: this.#exceptions.at(at) };

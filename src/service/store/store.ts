@@ -1,6 +1,13 @@
 /** Stores requests, each with its idempotency key in one transaction, and finds them. */
 import { join } from "node:path";
-import type { Database, DatabaseWaitOptions, FileSchema, Row, SqlValue, Statement } from "../../database/database.ts";
+import type {
+  Database,
+  DatabaseWaitOptions,
+  FileSchema,
+  Row,
+  SqlStatement,
+  SqlValue,
+} from "../../database/database.ts";
 import { type DescribedFile, databaseFailed } from "../../database/failures.ts";
 import { openFile } from "../../database/sqlite.ts";
 import { Failure } from "../../failure.ts";
@@ -160,7 +167,7 @@ const insertRequest = (id: Uint8Array, request: NewRequest) => {
 const splitBytes = (bytes: Uint8Array, length: number) =>
   Array.from({ length: Math.ceil(bytes.length / length) }, (_, at) => bytes.subarray(at * length, (at + 1) * length));
 
-const insertRow = (into: string, ...values: readonly SqlValue[]): Statement => {
+const insertRow = (into: string, ...values: readonly SqlValue[]): SqlStatement => {
   const places = values.map(() => "?").join(", ");
   return { sql: `INSERT INTO rollcall.${into} VALUES (${places}) ON CONFLICT DO NOTHING`, values };
 };

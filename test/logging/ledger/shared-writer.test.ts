@@ -1,6 +1,6 @@
 /** The decisions of a shared ledger's writer. The tests with the tag database run its SQL. */
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { type Database, type SqlValue, type Statement, toRow } from "../../../src/database/database.ts";
+import { type Database, type SqlStatement, type SqlValue, toRow } from "../../../src/database/database.ts";
 import type { EntryState } from "../../../src/logging/ledger/entries.ts";
 import { createSharedWriter } from "../../../src/logging/ledger/shared-writer.ts";
 import { dedupKeyBytes } from "../../../src/rollouts/index/dedup-keys.ts";
@@ -16,7 +16,7 @@ const entry = { dedupKeys: new Uint8Array(dedupKeyBytes), key: "k", input: "i", 
 
 /** A writer of the run 4, which begins at 1000 ms. Its statements, in `asked`, get `answers`, and then no rows. */
 const openWriter = async (answers: Answers) => {
-  const asked: (Statement & { isCommitted?: boolean })[] = [];
+  const asked: (SqlStatement & { isCommitted?: boolean })[] = [];
   const left = [[{ id: 4 }], ...answers];
   const clock = { now: 1000 };
   const host = { ...testHost(), elapsed: () => clock.now };
