@@ -1,7 +1,6 @@
 /** Operations of the interface, and formats of refused requests. */
 import { isUtf8 } from "node:buffer";
 import type * as z from "zod/mini";
-import { getValue } from "../json/json-bytes.ts";
 import { findFault } from "../json/reader.ts";
 import { type JsonValue, parseValue, readRoot, spanOf } from "../json/table.ts";
 import type { Endpoint } from "../wire/contract/endpoint.ts";
@@ -100,14 +99,13 @@ export type Loc = readonly (string | number)[];
 
 /** @throws HttpRefusal 422 */
 export const parseBody = <Of extends z.ZodMiniType>(schema: Of, value: unknown) => {
-  const { error, data } = schema.safeParse(value);
-  if (error) throw invalidRequest(error.issues.flatMap((issue) => toItems(issue, value)));
+  const { error, data } = schema.safeParse(value, { reportInput: true });
+  if (error) throw invalidRequest(error.issues.flatMap(toItems));
   return data;
 };
 
-const toItems = (issue: z.core.$ZodIssue, value: unknown): readonly ValidationItem[] => {
-  const path = issue.path.map((step) => (typeof step === "number" ? step : String(step)));
-  const loc = ["body", ...path];
+const toItems = (issue: z.core.$ZodIssue): readonly ValidationItem[] => {
+  const loc = ["body", ...issue.path.map(String)];
   if (issue.code === "unrecognized_keys") {
     return issue.keys.slice(0, maxFaults).map((key) => ({
       loc: [...loc, key],
@@ -116,7 +114,7 @@ const toItems = (issue: z.core.$ZodIssue, value: unknown): readonly ValidationIt
     }));
   }
   const expected = issue.code === "invalid_type" ? issue.expected : "value";
-  return [typeItem(loc, getValue(value, path) === undefined ? undefined : expected)];
+  return [typeItem(loc, issue.input === undefined ? undefined : expected)];
 };
 
 const typeNames: Readonly<Record<string, string>> = { "a whole number": "integer" };

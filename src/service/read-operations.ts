@@ -2,7 +2,6 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import * as z from "zod/mini";
 import { Failure } from "../failure.ts";
 import { bomLength, locateOffset, toBuffer } from "../json/json-bytes.ts";
 import { composeArray, composeMembers, composeObject, parseRawJson, sliceMembers } from "../json/raw-json.ts";
@@ -10,7 +9,7 @@ import { requireFault } from "../json/reader.ts";
 import { trajectoryFields } from "../rollouts/check/trajectory.ts";
 import { getErrorCode } from "../system/files.ts";
 import { describeSystemCode } from "../text/sentences.ts";
-import { readCall } from "../wire/contract/call.ts";
+import { CallRequest, readCall } from "../wire/contract/call.ts";
 import { listAnalysisModels, listModels, listRouterModels } from "../wire/contract/models.ts";
 import { readListReply } from "../wire/contract/replies.ts";
 import { defineOperation, detailError, HttpRefusal, openAiError, parseBody, reasonError } from "./operation.ts";
@@ -34,15 +33,6 @@ export const catalogOperations = (dataDir: string) => [
     readCatalog(dataDir, "router", parameters.router_provider ?? ""),
   ),
 ];
-
-const isIncluded = z._default(z.boolean(), false);
-const CallRequest = z.strictObject({
-  project_id: z.string(),
-  id: z.string(),
-  include_costs: isIncluded,
-  include_storage_size: isIncluded,
-  include_total_storage_size: isIncluded,
-});
 
 /** Interface 4.3. Copies the values of the trajectory byte for byte. Assumed: for an unknown id, `call` is null. */
 export const callOperation = (store: Store) =>
@@ -92,7 +82,7 @@ const opDigest = createHash("sha256").update(`${operationName} 1`).digest("base6
 const json = JSON.stringify;
 
 /** Interface 2.4. Fields that trajectories lack are null. */
-const formatCall = (call: StoredCall, request: z.infer<typeof CallRequest>) => {
+const formatCall = (call: StoredCall, request: CallRequest) => {
   const trajectory = sliceMembers(toBuffer(call.bytes).toString("utf8"));
   const { messages, choices, output } = splitConversation(trajectory.get("messages_and_choices") ?? "[]", call.model);
   const [size, loggedAt] = [json(call.bytes.length), json(new Date(call.loggedAt).toISOString())];

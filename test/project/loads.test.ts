@@ -29,7 +29,7 @@ const loads: Readonly<Record<string, string>> = {
   "models -o table":
     "@colors/colors ansi-regex catalogs cli-table3 commander get-east-asian-width string-width-current strip-ansi undici",
   "models --local": "@hono/node-server catalogs commander hono libsql undici zod",
-  "call read id --json": "commander undici",
+  "call read id --json": "commander undici zod",
   "catalog router": "catalogs commander undici",
   "auth status": "commander",
   "config list": "commander",

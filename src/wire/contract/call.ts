@@ -1,16 +1,18 @@
 /** Describes the operation that reads a traced call (interface 4.3). */
+import * as z from "zod/mini";
 import { endpoint } from "./endpoint.ts";
 import { objectReader } from "./replies.ts";
 
-type CallRequest = Readonly<{
-  project_id: string;
-  id: string;
-  include_costs?: boolean;
-  include_storage_size?: boolean;
-  include_total_storage_size?: boolean;
-}>;
+const isIncluded = z._default(z.boolean(), false);
 
-const nothing = { include_costs: false, include_storage_size: false, include_total_storage_size: false };
+export const CallRequest = z.strictObject({
+  project_id: z.string(),
+  id: z.string(),
+  include_costs: isIncluded,
+  include_storage_size: isIncluded,
+  include_total_storage_size: isIncluded,
+});
+export type CallRequest = z.infer<typeof CallRequest>;
 
 /** Assumed (interface 4.3): `call` is null if the call does not exist. */
 export const readCall = endpoint({
@@ -20,6 +22,6 @@ export const readCall = endpoint({
   path: "/call/read",
   use: "calls",
   repeatable: true,
-  toJson: ({ project_id, id, ...included }: CallRequest) => ({ project_id, id, ...nothing, ...included }),
+  toJson: (request: z.input<typeof CallRequest>) => CallRequest.parse(request),
   reply: objectReader("call"),
 });
