@@ -2,7 +2,6 @@
 
 import { type Decimal, parseDecimal, shiftDecimal } from "../text/decimal.ts";
 import { formatUnixDay, utcDay } from "../text/units.ts";
-import { toText } from "../wire/contract/replies.ts";
 
 /** Returns a decimal of at least 0. */
 export const parseAmount = (value: unknown) => {
@@ -22,9 +21,9 @@ export const priceUnit = (name: string) => (isPerToken(name) ? "$/M" : "$");
 export const toShownPrice = (name: string, price: Decimal) => shiftDecimal(price, isPerToken(name) ? 6 : 0);
 
 /** Undefined if unreadable. Assumed: dates start with `YYYY-MM-DD`, or are Unix seconds. */
-export const readDay = (date: unknown) => {
+export const readDay = (date: string | number = "") => {
   if (typeof date === "number") return formatUnixDay(date);
-  const day = /^\d{4}-\d\d-\d\d(?!\d)/.exec(toText(date) ?? "")?.[0];
+  const day = /^\d{4}-\d\d-\d\d(?!\d)/.exec(date)?.[0];
   const ms = Date.parse(`${day}T00:00:00Z`);
   return !Number.isNaN(ms) && utcDay(ms) === day ? day : undefined;
 };

@@ -1,15 +1,13 @@
 /** Filters models by their ids, names and fields. */
 
-import { getValue } from "../json/json-bytes.ts";
 import { invalidOptionValue } from "../system/failures.ts";
 import { compareDecimals, type Decimal } from "../text/decimal.ts";
 import { findNearest } from "../text/nearest.ts";
 import { formatList, toOptionName } from "../text/sentences.ts";
 import type { CatalogModel } from "../wire/contract/models.ts";
-import { toText, toTexts } from "../wire/contract/replies.ts";
 import { parseAmount, toShownPrice } from "./fields.ts";
 
-type WordsName = "inputModality" | "outputModality" | "feature";
+type WordsName = (typeof wordFilters)[number]["name"];
 
 export type Filter = Readonly<
   Partial<
@@ -26,11 +24,11 @@ const modalities = "text image audio video file".split(" ");
 const features = "tools json_mode structured_outputs web_search reasoning logprobs".split(" ");
 
 /** Assumed: services use the `known` words. */
-const wordFilters: readonly Readonly<{ name: WordsName; column: string; known: readonly string[] }>[] = [
+const wordFilters = [
   { name: "inputModality", column: "input_modalities", known: modalities },
   { name: "outputModality", column: "output_modalities", known: modalities },
   { name: "feature", column: "supported_features", known: features },
-];
+] as const;
 
 /** `matches` returns undefined for a model without a readable value. */
 type Criterion = Readonly<{ column: string; matches: (model: CatalogModel) => boolean | undefined }>;
@@ -42,7 +40,7 @@ const toCriteria = (filter: Filter): readonly Criterion[] => {
   const ofWords = wordFilters.map(({ name, column }): Criterion | undefined => {
     const wanted = filter[name]?.map(normalizeWord) ?? [];
     const matches = (model: CatalogModel) => {
-      const words = toTexts(model[column])?.map(normalizeWord);
+      const words = model[column]?.map(normalizeWord);
       return words && wanted.every((word) => words.includes(word));
     };
     return wanted.length > 0 ? { column, matches } : undefined;
@@ -55,7 +53,7 @@ const toCriteria = (filter: Filter): readonly Criterion[] => {
   };
   const ofPrices = maxPrice.map(([name, limit]): Criterion => {
     const matches = (model: CatalogModel) => {
-      const price = parseAmount(getValue(model, ["pricing", name]));
+      const price = parseAmount(model.pricing?.[name]);
       return price && compareDecimals(toShownPrice(name, price), limit) <= 0;
     };
     return { column: `pricing.${name}`, matches };
@@ -64,12 +62,12 @@ const toCriteria = (filter: Filter): readonly Criterion[] => {
 };
 
 /** `unreadable` counts models by the column that could not be compared. `columns` are those of the filter. */
-export const filterModels = <Row extends { readonly value: CatalogModel }>(rows: readonly Row[], filter: Filter) => {
+export const filterModels = <Row extends { readonly model: CatalogModel }>(rows: readonly Row[], filter: Filter) => {
   const matchesPattern = compilePattern(filter.pattern);
   const criteria = toCriteria(filter);
   const unreadable = new Map<string, number>();
-  const matching = rows.filter(({ value: model }) => {
-    if (!matchesPattern(toText(model.id), toText(model.name))) return false;
+  const matching = rows.filter(({ model }) => {
+    if (!matchesPattern(model.id, model.name)) return false;
     const results = criteria.map(({ column, matches }) => ({ column, isMatch: matches(model) }));
     if (results.some(({ isMatch }) => isMatch === false)) return false;
     const unread = results.find(({ isMatch }) => isMatch === undefined);
@@ -80,10 +78,10 @@ export const filterModels = <Row extends { readonly value: CatalogModel }>(rows:
 };
 
 /** Accepts known words and words of listed models. @throws Failure `invalid-option-value` */
-export const checkFilterWords = (filter: Filter, listed: readonly { readonly value: CatalogModel }[]) => {
+export const checkFilterWords = (filter: Filter, listed: readonly { readonly model: CatalogModel }[]) => {
   if (listed.length === 0) return;
   for (const { name, column, known } of wordFilters) {
-    const occurring = [...new Set(listed.flatMap(({ value }) => toTexts(value[column]) ?? []))].sort();
+    const occurring = [...new Set(listed.flatMap(({ model }) => model[column] ?? []))].sort();
     const accepted = new Set([...known, ...occurring].map(normalizeWord));
     const word = filter[name]?.find((one) => !accepted.has(normalizeWord(one)));
     if (word === undefined) continue;

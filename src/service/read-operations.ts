@@ -11,7 +11,6 @@ import { getErrorCode } from "../system/files.ts";
 import { describeSystemCode } from "../text/sentences.ts";
 import { CallRequest, readCall } from "../wire/contract/call.ts";
 import { listAnalysisModels, listModels, listRouterModels } from "../wire/contract/models.ts";
-import { readListReply } from "../wire/contract/replies.ts";
 import { defineOperation, detailError, HttpRefusal, openAiError, parseBody, reasonError } from "./operation.ts";
 import sample from "./sample-catalog.json";
 import type { Store, StoredCall } from "./store/store.ts";
@@ -63,7 +62,7 @@ const readCatalog = async (dataDir: string, kind: CatalogKind, provider: string)
     throw fail(`cannot be read: ${describeSystemCode(getErrorCode(thrown))}`);
   });
   const content = bytes.subarray(bomLength(bytes));
-  const list = readListReply(content);
+  const list = listRouterModels.reply(content);
   if (list && "value" in list) return content;
   const { line, column } = locateOffset(content, requireFault(content).at);
   throw fail(list ? 'is not a catalog, expected {"data":[…]}' : `is not JSON (line ${line}, column ${column})`);

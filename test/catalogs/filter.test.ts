@@ -4,7 +4,7 @@ import { checkFilterWords, type Filter, filterModels } from "../../src/catalogs/
 import { parseDecimal } from "../../src/text/decimal.ts";
 import { modelsOf } from "./models.ts";
 
-const rowsOf = (data: readonly unknown[]) => modelsOf(data).map((value) => ({ value }));
+const rowsOf = (data: readonly unknown[]) => modelsOf(data).map((model) => ({ model }));
 
 const models = rowsOf([
   {
@@ -25,7 +25,7 @@ const limit = (name: string, text: string) => [[name, parseDecimal(text) ?? { di
 
 const select = (rows: typeof models, filter: Filter) => {
   const { matching, unreadable } = filterModels(rows, filter);
-  return [matching.map(({ value }) => value.id).join(" "), ...Array.from(unreadable, (pair) => pair.join(" "))];
+  return [matching.map(({ model }) => model.id).join(" "), ...Array.from(unreadable, (pair) => pair.join(" "))];
 };
 
 describe("a filter of models", () => {
@@ -76,8 +76,8 @@ describe("a filter of models", () => {
 
 describe("the date of a model", () => {
   it("is a day", () => {
-    const texts = ["2026-02-28T23:00:00-05:00", "2026-02-29", "2026-01-011", "26-01-01"].map(readDay);
-    const numbers = [1_769_817_600, 20_260_131, null].map(readDay);
+    const texts = ["2026-02-28T23:00:00-05:00", "2026-02-29", "2026-01-011", "26-01-01"].map((text) => readDay(text));
+    const numbers = [1_769_817_600, 20_260_131, undefined].map((seconds) => readDay(seconds));
     expect([texts.join(), numbers.join()]).toEqual(["2026-02-28,,,", "2026-01-31,,"]);
   });
 });

@@ -1,7 +1,6 @@
 /** Generates catalog entries with each field present, absent, null or of another type. Catalogs share ids. */
 import * as fc from "fast-check";
-import type { CatalogModel } from "../../src/wire/contract/models.ts";
-import { readListReply } from "../../src/wire/contract/replies.ts";
+import { type CatalogModel, listRouterModels } from "../../src/wire/contract/models.ts";
 
 const maybe = <Value>(value: fc.Arbitrary<Value>) =>
   fc.oneof(
@@ -53,9 +52,9 @@ export const entries = fc.array(entry, { maxLength: 8 });
 /** Parses the models of a reply with these entries. */
 export const modelsOf = (data: readonly unknown[]): readonly CatalogModel[] => parseModels(JSON.stringify({ data }));
 
-export const parseModels = (text: string): readonly CatalogModel[] => parseEntries(text).map(({ value }) => value);
+export const parseModels = (text: string): readonly CatalogModel[] => parseEntries(text).map(({ model }) => model);
 
 export const parseEntries = (text: string) => {
-  const reply = readListReply(Buffer.from(text));
+  const reply = listRouterModels.reply(Buffer.from(text));
   return reply !== undefined && "value" in reply ? reply.value.entries : [];
 };

@@ -25,12 +25,12 @@ const loads: Readonly<Record<string, string>> = {
   [`convert ${groups} --out out.jsonl --json`]: "commander",
   [`view ${groups} --html page.html --json`]: "commander",
   "ledger status": "commander libsql",
-  models: "catalogs commander undici",
+  models: "catalogs commander undici zod",
   "models -o table":
-    "@colors/colors ansi-regex catalogs cli-table3 commander get-east-asian-width string-width-current strip-ansi undici",
+    "@colors/colors ansi-regex catalogs cli-table3 commander get-east-asian-width string-width-current strip-ansi undici zod",
   "models --local": "@hono/node-server catalogs commander hono libsql undici zod",
   "call read id --json": "commander undici zod",
-  "catalog router": "catalogs commander undici",
+  "catalog router": "catalogs commander undici zod",
   "auth status": "commander",
   "config list": "commander",
   "config set split train":

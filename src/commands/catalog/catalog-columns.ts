@@ -1,23 +1,22 @@
 /** Defines the columns of models and catalog entries (interface 2.3, 2.5), whose order output.md promises. */
 
 import { parseAmount, priceUnit, readDay, toShownPrice } from "../../catalogs/fields.ts";
-import { getValue, isObject } from "../../json/json-bytes.ts";
 import { type CellTag, type Column, type SpelledValue, spellCell } from "../../output/views.ts";
 import { formatDecimal } from "../../text/decimal.ts";
 import { dayMs, formatUnixDay, utcDay } from "../../text/units.ts";
-import { type ReplyEntry, toText } from "../../wire/contract/replies.ts";
+import type { ModelEntry } from "../../wire/contract/models.ts";
 
-type Display = Omit<Column<ReplyEntry>, "name">;
+type Display = Omit<Column<ModelEntry>, "name">;
 
-const column = (name: string, display: Display): Column<ReplyEntry> => {
+const column = (name: string, display: Display): Column<ModelEntry> => {
   return { name, value: ({ value }) => value[name], cell: spellCell, ...display };
 };
 
 /** Values are Unix seconds. Services send 0 for an unknown time, which is not a day of 1970. */
 const createdColumn = (rank: number) =>
-  column("created", { rank, cell: ({ value }, spelled) => formatUnixDay(value.created) ?? spelled() });
+  column("created", { rank, cell: ({ model }, spelled) => formatUnixDay(model.created) ?? spelled() });
 
-export const modelColumns: readonly Column<ReplyEntry>[] = [
+export const modelColumns: readonly Column<ModelEntry>[] = [
   column("id", { rank: 0 }),
   createdColumn(2),
   column("owned_by", { heading: "owned by", rank: 1 }),
@@ -25,25 +24,24 @@ export const modelColumns: readonly Column<ReplyEntry>[] = [
   column("object", { rank: 4 }),
 ];
 
-const priceColumn = (name: string, rank: number, title = name): Column<ReplyEntry> => {
-  const value = ({ value: entry }: ReplyEntry) => getValue(entry, ["pricing", name]);
-  const cell = (row: ReplyEntry, spelled: SpelledValue) => {
-    const price = parseAmount(value(row));
+const priceColumn = (name: string, rank: number, title = name): Column<ModelEntry> => {
+  const value = ({ model }: ModelEntry) => model.pricing?.[name];
+  const cell = (row: ModelEntry, spelled: SpelledValue) => {
+    const stated = value(row);
+    const price = parseAmount(stated);
     if (price) return formatDecimal(toShownPrice(name, price));
-    const text = toText(value(row)) ?? spelled();
+    const text = typeof stated === "string" ? stated : spelled();
     // Marks an invalid price with digits, because users could take it for a valid price.
     return /\d/.test(text) ? `${text} (as given)` : text;
   };
   return { name: `pricing.${name}`, heading: `${title}\n${priceUnit(name)}`, rank, align: "decimal", value, cell };
 };
 
-const listCountries = ({ value: { datacenters } }: ReplyEntry): unknown =>
-  Array.isArray(datacenters) && datacenters.every(isObject)
-    ? datacenters.flatMap(({ country_code: code }) => toText(code) ?? [])
-    : datacenters;
+const listCountries = ({ model, value }: ModelEntry) =>
+  model.datacenters?.flatMap(({ country_code: code }) => code ?? []) ?? value.datacenters;
 
 /** @param now ms since 1970; 0 tags no deprecation */
-export const entryColumns = (now: number): readonly Column<ReplyEntry>[] => [
+export const entryColumns = (now: number): readonly Column<ModelEntry>[] => [
   column("id", { rank: 0 }),
   column("name", { rank: 10 }),
   column("context_length", { align: "right", heading: "context\ntokens", rank: 4 }),
@@ -62,7 +60,7 @@ export const entryColumns = (now: number): readonly Column<ReplyEntry>[] => [
   column("deprecation_date", {
     heading: "deprecation",
     rank: 3,
-    tag: ({ value }) => tagDeprecation(readDay(value.deprecation_date), now),
+    tag: ({ model }) => tagDeprecation(readDay(model.deprecation_date), now),
   }),
   createdColumn(15),
 ];

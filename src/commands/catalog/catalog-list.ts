@@ -13,7 +13,6 @@ import type { Context } from "../../session/context.ts";
 import type { OrderOptions } from "../../session/options/list-options.ts";
 import { pluralize } from "../../text/sentences.ts";
 import * as contract from "../../wire/contract/models.ts";
-import type { ReplyEntry } from "../../wire/contract/replies.ts";
 import { entryColumns, modelColumns } from "./catalog-columns.ts";
 import type { CatalogOptions } from "./command.ts";
 
@@ -64,7 +63,7 @@ const readList = async (context: Context, list: ListName, { analysisProvider, ro
 };
 
 /** Members of `pricing` such as a unit or a condition can change the meaning of the prices. */
-const noteOtherPrices = ({ fields, notice }: Screen, rows: readonly ReplyEntry[]) => {
+const noteOtherPrices = ({ fields, notice }: Screen, rows: readonly contract.ModelEntry[]) => {
   const found = rows.map(({ value: { pricing } }) => listOthers(pricing)).filter(({ length }) => length > 0);
   if (found.length === 0 || fields?.every((name) => !priceNames.some((price) => name.endsWith(price)))) return;
   const names = [...new Set(found.flat())].join(", ");
@@ -76,7 +75,7 @@ const listOthers = (pricing: unknown) =>
     priceNames.includes(name) || value === null || parseAmount(value) ? [] : `pricing.${name}`,
   );
 
-const toSections = (row: ReplyEntry, columns: readonly Column<ReplyEntry>[]): readonly Section[] => {
+const toSections = (row: contract.ModelEntry, columns: readonly Column<contract.ModelEntry>[]): readonly Section[] => {
   const { pricing, datacenters } = row.value;
   const spelled = readSpelledObject(row.raw);
   const lines = columns.map((column): Line => {

@@ -1,7 +1,7 @@
 /** Describes the operation that reads a traced call (interface 4.3). */
 import * as z from "zod/mini";
 import { endpoint } from "./endpoint.ts";
-import { objectReader } from "./replies.ts";
+import { readCallReply } from "./replies.ts";
 
 const isIncluded = z._default(z.boolean(), false);
 
@@ -23,5 +23,5 @@ export const readCall = endpoint({
   use: "calls",
   repeatable: true,
   toJson: (request: z.input<typeof CallRequest>) => CallRequest.parse(request),
-  reply: objectReader("call"),
+  reply: readCallReply,
 });

@@ -1,9 +1,39 @@
 /** Describes inference models (interface 2.3, 4.2) and public catalogs (interface 2.5, 4.4, 4.5). */
-import type { JsonObject } from "../../json/json-bytes.ts";
+import * as z from "zod/mini";
 import { endpoint } from "./endpoint.ts";
-import { readListReply } from "./replies.ts";
+import { listReader, type ReplyEntry } from "./replies.ts";
 
-const list = { method: "GET", repeatable: true, toJson: (_: undefined) => undefined, reply: readListReply } as const;
+/** A field of another type is undefined, because rollcall shows but does not use it (decision 8). */
+const field = <Type extends z.ZodMiniType>(type: Type) => z.catch(z.optional(type), undefined);
+const text = field(z.string());
+const texts = field(z.array(z.string()));
+/** Assumed: some services write numbers as texts. */
+const amount = field(z.union([z.number(), z.string()]));
+
+/** An inference model (interface 2.3). Assumed: it can have a name. */
+const Model = z.object({ id: text, name: text, object: text, created: amount, owned_by: text, root: text });
+
+/** A catalog entry (interface 2.5). */
+const CatalogModel = z.object({
+  id: text,
+  name: text,
+  created: amount,
+  input_modalities: texts,
+  output_modalities: texts,
+  quantization: text,
+  context_length: amount,
+  max_output_length: amount,
+  pricing: field(z.record(z.string(), z.unknown())),
+  supported_sampling_parameters: texts,
+  supported_features: texts,
+  datacenters: field(z.array(z.object({ country_code: text }))),
+  deprecation_date: amount,
+});
+export type CatalogModel = z.infer<typeof CatalogModel>;
+export type ModelEntry = ReplyEntry<CatalogModel>;
+
+const list = { method: "GET", repeatable: true, toJson: (_: undefined) => undefined } as const;
+const catalog = { ...list, host: "base", reply: listReader(CatalogModel) } as const;
 
 export const listModels = endpoint({
   ...list,
@@ -11,21 +41,17 @@ export const listModels = endpoint({
   host: "inference",
   path: "/v1/models",
   use: "inference",
+  reply: listReader(Model),
 });
 
-/** A catalog entry (interface 2.5). */
-export type CatalogModel = JsonObject;
-
 export const listAnalysisModels = endpoint({
-  ...list,
+  ...catalog,
   name: "list the analysis catalog",
-  host: "base",
   path: "/inference/analysis/{analysis_provider}/models",
 });
 
 export const listRouterModels = endpoint({
-  ...list,
+  ...catalog,
   name: "list the router catalog",
-  host: "base",
   path: "/inference/router/{router_provider}/models",
 });

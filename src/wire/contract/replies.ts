@@ -1,5 +1,6 @@
-/** Reads replies without checking fields (decision 8). */
+/** Reads replies with schemas of their parts (decision 8). */
 import { isUtf8 } from "node:buffer";
+import * as z from "zod/mini";
 import {
   isObject,
   type JsonObject,
@@ -11,25 +12,22 @@ import {
 import * as raw from "../../json/raw-json.ts";
 import { findFault } from "../../json/reader.ts";
 
-export const toText = (value: unknown) => (typeof value === "string" ? value : undefined);
-
-export const toTexts = (value: unknown): readonly string[] | undefined =>
-  Array.isArray(value) && value.every((item) => typeof item === "string") ? value : undefined;
-
 /** Undefined if the reply is not JSON. `invalidPath` is a dotted path. */
 type ReplyResult<Value> = { readonly value: Value } | { readonly invalidPath: string } | undefined;
 export type ReplyReader<Value> = (bytes: Uint8Array, headers?: Headers) => ReplyResult<Value>;
 
-export type ReplyEntry = Readonly<{
+export type ReplyEntry<Model> = Readonly<{
+  model: Model;
+  /** The entry with all fields, as the service sent it. */
   value: JsonObject;
   raw: raw.RawJson;
   /** The index in the list, which can contain null elements. */
   position: number;
 }>;
 
-export type ReplyList = Readonly<{
+export type ReplyList<Model = unknown> = Readonly<{
   document: raw.RawJson;
-  entries: readonly ReplyEntry[];
+  entries: readonly ReplyEntry<Model>[];
   nullCount: number;
   /** The key or header that announces more elements, which the interface cannot request. */
   partialMark: string | undefined;
@@ -82,45 +80,52 @@ const findHeader = (headers: Headers, length: number) => {
   return name && `the header ${name.replace(/\b[a-z]/g, (letter) => letter.toUpperCase())}`;
 };
 
+const List = z.looseObject({ data: z.nullable(z.array(z.unknown())) });
+
 /** Reads `{"data":[{…},null,…]}` or `{"data":null}`. */
-export const readListReply: ReplyReader<ReplyList> = (bytes, headers = {}) => {
-  const text = toBuffer(bytes).toString("utf8");
-  const parsed = parseWithDigits(text);
-  if (!parsed) return undefined;
-  if (!isObject(parsed.value)) return { invalidPath: "" };
-  const { data, ...reply } = parsed.value;
-  const read = raw.parseRawJson(text);
-  // Some services write an empty list as null.
-  const list: unknown = data === null ? [] : data;
-  if (!Array.isArray(list) || (list.length === 0 && hasError(read))) return { invalidPath: "data" };
-  const wrong = list.findIndex((item) => item !== null && !isObject(item));
-  if (wrong >= 0) return { invalidPath: `data.${wrong}` };
-  const entries = raw.itemsOf(raw.findMember(read, "data")).flatMap((own, position): ReplyEntry | readonly [] => {
-    const value: unknown = list[position];
-    return isObject(value) ? { value, raw: own, position } : [];
-  });
-  const withList = (member: raw.RawMember) =>
-    member.key === "data" ? { ...member, value: raw.toRawJson([]) } : member;
-  const document = data === null ? raw.toRawObject(read.members.map(withList)) : read;
-  const stated = findMark(reply, list.length) ?? findHeader(headers, list.length);
-  const partialMark = stated ?? (hasError(read) ? "error" : undefined);
-  return { value: { document, entries, nullCount: list.length - entries.length, partialMark, isUtf8: isUtf8(bytes) } };
-};
+export const listReader =
+  <Model>(entry: z.ZodMiniType<Model>): ReplyReader<ReplyList<Model>> =>
+  (bytes, headers = {}) => {
+    const text = toBuffer(bytes).toString("utf8");
+    const parsed = parseWithDigits(text);
+    if (!parsed) return undefined;
+    const list = List.safeParse(parsed.value);
+    if (!list.success) return { invalidPath: list.error.issues[0]?.path.join(".") ?? "" };
+    const { data, ...reply } = list.data;
+    const read = raw.parseRawJson(text);
+    // Some services write an empty list as null.
+    const values = data ?? [];
+    if (values.length === 0 && hasError(read)) return { invalidPath: "data" };
+    // A schema would describe each of millions of wrong values.
+    const wrong = values.findIndex((item) => item !== null && !isObject(item));
+    if (wrong >= 0) return { invalidPath: `data.${wrong}` };
+    const entries = raw
+      .itemsOf(raw.findMember(read, "data"))
+      .flatMap((own, position): ReplyEntry<Model> | readonly [] => {
+        const value = values[position];
+        return isObject(value) ? { model: entry.parse(value), value, raw: own, position } : [];
+      });
+    const withList = (member: raw.RawMember) =>
+      member.key === "data" ? { ...member, value: raw.toRawJson([]) } : member;
+    const document = data === null ? raw.toRawObject(read.members.map(withList)) : read;
+    const stated = findMark(reply, values.length) ?? findHeader(headers, values.length);
+    const partialMark = stated ?? (hasError(read) ? "error" : undefined);
+    const nullCount = values.length - entries.length;
+    return { value: { document, entries, nullCount, partialMark, isUtf8: isUtf8(bytes) } };
+  };
 
 /** True if the reply has a stated `error`, as in `{"data":null,"error":{…}}`. */
 const hasError = (reply: raw.RawJson) =>
   !["null", '""', "false"].includes(raw.findMember(reply, "error")?.json ?? "null");
 
-/** Reads a reply with a member that is an object or null. NaN and Infinity become texts. */
-export const objectReader =
-  (member: string): ReplyReader<raw.RawJson> =>
-  (bytes) => {
-    if (findFault(bytes)) {
-      const finite = replaceNonFinite(toBuffer(bytes), JSON.stringify);
-      return finite.length > bytes.length ? objectReader(member)(finite) : undefined;
-    }
-    const value = raw.parseRawJson(toBuffer(bytes).toString("utf8"));
-    const object = raw.findMember(value, member);
-    if (object?.kind === "object" || (object && raw.isAbsent(object) && !hasError(value))) return { value };
-    return { invalidPath: value.kind === "object" ? member : "" };
-  };
+/** Reads `{"call":{…}}` or `{"call":null}` as text, because a call can be large. NaN and Infinity become texts. */
+export const readCallReply: ReplyReader<raw.RawJson> = (bytes) => {
+  if (findFault(bytes)) {
+    const finite = replaceNonFinite(toBuffer(bytes), JSON.stringify);
+    return finite.length > bytes.length ? readCallReply(finite) : undefined;
+  }
+  const value = raw.parseRawJson(toBuffer(bytes).toString("utf8"));
+  const call = raw.findMember(value, "call");
+  if (call?.kind === "object" || (call && raw.isAbsent(call) && !hasError(value))) return { value };
+  return { invalidPath: value.kind === "object" ? "call" : "" };
+};

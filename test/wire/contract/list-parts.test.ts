@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { readListReply } from "../../../src/wire/contract/replies.ts";
+import { listRouterModels } from "../../../src/wire/contract/models.ts";
 
 const markOf = (rest: object, headers: Record<string, string> = {}) => {
-  const read = readListReply(Buffer.from(JSON.stringify({ data: [{ id: "a" }], ...rest })), headers);
+  const read = listRouterModels.reply(Buffer.from(JSON.stringify({ data: [{ id: "a" }], ...rest })), headers);
   return read && "value" in read ? read.value.partialMark : "unreadable";
 };
 

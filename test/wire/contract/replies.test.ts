@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { findValue } from "../../../src/json/raw-json.ts";
 import { readCall } from "../../../src/wire/contract/call.ts";
-import { type ReplyEntry, readListReply } from "../../../src/wire/contract/replies.ts";
+import { listRouterModels, type ModelEntry } from "../../../src/wire/contract/models.ts";
 import { itHolds } from "../../support/property.ts";
 
 /** The value that JSON.parse reads. */
@@ -14,7 +14,7 @@ const parsedAtOnce = (text: string): { readonly value: unknown } | undefined => 
   }
 };
 
-const read = (text: string) => readListReply(Buffer.from(text));
+const read = (text: string) => listRouterModels.reply(Buffer.from(text));
 
 const listOf = (text: string) => {
   const found = read(text);
@@ -22,7 +22,7 @@ const listOf = (text: string) => {
   return found.value;
 };
 
-const entriesOf = (text: string): readonly ReplyEntry[] => listOf(text).entries;
+const entriesOf = (text: string): readonly ModelEntry[] => listOf(text).entries;
 const valuesOf = (text: string): readonly unknown[] => entriesOf(text).map(({ value }) => value);
 
 /** JSON texts with a list, and similar texts. */
@@ -127,7 +127,7 @@ describe("a reply without entries, or with an error", () => {
   const faults = ['{"code":1}', '"busy"', "true", "0"];
   const none = ["null", '""', "false"];
   const read = (text: string) => {
-    const found = readListReply(Buffer.from(text));
+    const found = listRouterModels.reply(Buffer.from(text));
     return found && "value" in found ? [found.value.entries.length, found.value.partialMark] : found;
   };
   it("is an empty list, unless it states an error", () => {
