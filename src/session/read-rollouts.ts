@@ -97,7 +97,7 @@ const parseFormatOptions = async (typed: InputOptions, host: Host, maxUnpackedBy
 };
 
 const maxNames = 3;
-const maxUnreadPaths = 5;
+const maxUnreadPaths = 20;
 
 const formatUnreadKeys = (unread: readonly { path: string; count: number }[]) => {
   const total = unread.reduce((sum, { count }) => sum + count, 0);

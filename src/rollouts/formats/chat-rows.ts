@@ -106,8 +106,25 @@ const convertRow = (run: FormatRun, rows: ChatRows, { record, recordedKey, steps
     return [{ exception: buildException(error.get("message") ?? error, error.get("type")) }];
   const readOwn = () => (rows.readReward ? rows.readReward(run, row) : requireReward(row, rows.rewardKey));
   const reward = findReward(run, { record: row, ids: listRewardIds(run, record), readOwn });
+  refuseInnerTurns(row, rows.usedKeys);
   const turns = [...system.map(keys.toSystem), ...rows.readTurns(run, row)];
   return [buildTrajectory({ reward, turns, ...readMembers(run, row, rows) })];
+};
+
+const promptColumns = ["prompt", "input"];
+const turnColumns = ["completion", "response", "output"];
+
+/** @throws ConversionError for a row with a list of turns, of which its columns repeat a prompt or an answer */
+const refuseInnerTurns = (row: Value, usedKeys: readonly string[]) => {
+  const isRepeated = (turn: Value, name: string) => turn.has(name) && turn.get(name)?.raw === row.get(name)?.raw;
+  const isTurn = (item: Value) =>
+    item.get("messages")?.isList ||
+    (item.hasAny(...promptColumns) &&
+      item.hasAny(...turnColumns) &&
+      [...promptColumns, ...turnColumns].some((name) => isRepeated(item, name)));
+  for (const [key, list] of row.members())
+    if (!usedKeys.includes(key) && list.numberCount === undefined && list.items().some(isTurn))
+      throw list.error(`the row has its turns in ${key} (write them to the list \`messages\`, or omit ${key})`);
 };
 
 /** True if the object with the reward is empty, as evalscope writes it if the judge failed. */
