@@ -246,12 +246,9 @@ export type TrajectorySummary = Readonly<{
   metrics: Readonly<Record<string, number | boolean>>;
   messages: number;
   step: string | null;
-  /** Null if the group is invalid. */
-  facts: TrajectoryFacts | null;
+  /** With their names (metrics.md). Null if the group is invalid. */
+  facts: Omit<FactValues, "solved"> | null;
 }>;
-
-/** The facts with their names (metrics.md). */
-export type TrajectoryFacts = Omit<FactValues, "solved">;
 
 export type GroupContent = Readonly<{
   position: SourcePosition;

@@ -107,7 +107,7 @@ const listGroupFacts = async (dataset: Dataset, signal: AbortSignal) => {
   const breaks = new Breaks(signal);
   const list: GroupFacts[] = [];
   for (let group = 0; group < dataset.groups.count; group++) {
-    const stepName = getFacts(dataset).walked.stepName ?? "step";
+    const stepName = getFacts(dataset).stepName ?? "step";
     const hasFailed = dataset.groups.exceptionsOf(group) > 0;
     list.push(describeGroup(dataset, group, hasFailed ? await readExceptionKeys(dataset, group, stepName) : none));
     if (breaks.isDue(1000 * dataset.groups.trajectoriesOf(group))) await breaks.take();
@@ -212,7 +212,7 @@ const summarizeDataset = (
     groups,
     trajectories,
     rules: dataset.scan.problems.counts,
-    stepName: getFacts(dataset).walked.stepName ?? "step",
+    stepName: getFacts(dataset).stepName ?? "step",
     scale: findScale(describeSketch(dataset.scan.rewards)),
   };
 };

@@ -261,7 +261,7 @@ describe("a table of digests", () => {
       return digest;
     });
     for (const [at, digest] of all.entries()) {
-      digests.append(digest);
+      digests.set(digests.count, digest);
       expect(table.add(at)).toBe(at);
     }
     expect(all.flatMap((digest, at) => (table.find(digest) === at ? [] : [at]))).toEqual([]);

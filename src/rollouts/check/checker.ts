@@ -8,7 +8,6 @@ import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, mapMembers } from ".
 import type { JsonTable, JsonValue } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
 import { finishReasons } from "../facts/facts.ts";
-import type { FactColumns } from "../index/fact-columns.ts";
 import { openGroupKeyReader } from "../index/group-key.ts";
 import type { Part } from "../index/parts.ts";
 import type { NewPart, ScanResult } from "../index/scan-result.ts";
@@ -261,9 +260,9 @@ export class Checker {
 
   #inspect(table: JsonTable, node: number, position: number) {
     const facts = this.#factsAt(position);
-    const { walked } = this.result.parts.facts;
-    const fits = inspectTrajectory(table, node, facts, this.#report, this.#canHaveChatMarks, walked !== undefined);
-    if (fits && walked) this.#measure?.addFacts(table, facts, walked);
+    const { facts: columns } = this.result.parts;
+    const fits = inspectTrajectory(table, node, facts, this.#report, this.#canHaveChatMarks, columns !== undefined);
+    if (fits && columns) this.#measure?.addFacts(table, facts, columns);
     return fits;
   }
 
@@ -320,22 +319,14 @@ export class Checker {
       trajectory.fingerprint = reader.fingerprintOf(json.startOf(table, node), json.endOf(table, node));
     }
     const position = { source: this.#index, start: this.#block.start + start, length: end - start, line: this.#line };
-    this.result.addPart(position, part, this.#facts);
-    parts.columns.warned.push(this.#isWarned ? 1 : 0);
-    if (parts.facts.walked) this.#addKeys(part, parts.facts.walked);
-    const { hasDigests } = parts.options;
+    const at = this.result.addPart(position, part, this.#facts);
+    if (this.#isWarned) parts.columns.warned.set(at, 1);
+    if (parts.facts && part.isValid)
+      this.#measure?.addKeys(this.#value, this.#firstFacts(part.trajectories), parts.facts, this.#hasOnePrompt);
+    if (!parts.hasDigests) return;
     const bytes = table.bytes.subarray(start, end);
-    if (hasDigests) parts.columns.checksum.push(crc32(bytes));
-    else parts.columns.checksum.length++;
-    if (hasDigests) parts.digests.appendHash(bytes);
-  }
-
-  /** Removes the rows of an invalid part. */
-  #addKeys({ isValid, trajectories }: NewPart, into: FactColumns) {
-    const { rows } = this.result.parts.facts;
-    into.truncate(rows);
-    if (!isValid) return;
-    this.#measure?.addKeys(this.#value, this.#firstFacts(trajectories), into, this.#hasOnePrompt);
+    parts.columns.checksum.set(at, crc32(bytes));
+    parts.digests.setHash(at, bytes);
   }
 
   readonly #report: RuleReporter = (rule, data, node, ...steps) => {

@@ -30,7 +30,7 @@ export const reportDatasetProblems = async (dataset: IndexedGroups, breaks: Brea
 export const reportGroupProblems = async (dataset: IndexedGroups, breaks: Breaks): Promise<NotedLacks> => {
   const { groups, scan } = dataset;
   const { trajectories, equal } = scan.parts.columns;
-  const sizes = trajectories.values();
+  const sizes = trajectories.values(0, scan.parts.count);
   const hasSmallGroups = sizes.includes(1) || sizes.includes(0);
   if (groups.areValidParts && equal.hasOnlyDefaults && !hasSmallGroups) return [];
   const sharedKey = sizes.includes(1) ? await findSharedKey(dataset, breaks) : undefined;
@@ -93,7 +93,7 @@ export const openGroupReporter = (dataset: IndexedGroups, known?: KnownOfAll): (
 const hasZeroVariance = ({ scan: { parts }, groups }: IndexedGroups, group: number) => {
   const first = groups.firstOf(group);
   if (parts.kindOf(first) === "group") return parts.columns.equal.at(first) === 1;
-  const { min, max } = findBounds(groups.rewardsOf(group));
+  const { min, max } = findBounds(groups.rewardsOfParts(group));
   return max - min <= rewardTolerance;
 };
 
@@ -171,7 +171,7 @@ const reportDuplicates = async (dataset: IndexedGroups, breaks: Breaks) => {
   /** By digest. A trajectory without a turn has the warning `no-assistant-turn` instead. */
   const originals = new Map<string, "no-turn" | (() => Promise<string>)>();
   let [duplicates, bytesRead] = [0, 0];
-  for (const { part, suspects } of listSuspects(parts, findRepeatedRows(parts.columns.fingerprint))) {
+  for (const { part, suspects } of listSuspects(parts, findRepeatedRows(parts.fingerprints))) {
     await breaks.take();
     const group = groups.groupOf(part);
     if (!groups.isValid(group)) continue;

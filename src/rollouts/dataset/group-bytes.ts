@@ -6,7 +6,7 @@ import { parseJson, replaceLineEnds, type Span } from "../../json/json-bytes.ts"
 import { elementsOf, type JsonValue, memberAt, readRoot, spanOf } from "../../json/table.ts";
 import { Breaks } from "../../system/breaks.ts";
 import { groupClosing, groupOpening } from "../index/groups.ts";
-import { joinWithCommas, type Part } from "../index/parts.ts";
+import { type Part, Parts } from "../index/parts.ts";
 import { ScanResult } from "../index/scan-result.ts";
 import { openMemoryBytes, type Source } from "../input/source.ts";
 import { inputChanged } from "../rules/failures.ts";
@@ -98,18 +98,18 @@ const noBytes = { name: "", bytes: openMemoryBytes(Buffer.alloc(0)) };
 
 /** Warnings do not make a part invalid. */
 export const recheckBytes = (bytes: Buffer): ScanResult => {
-  const result = new ScanResult(new Problems(), { hasDigests: false });
+  const result = new ScanResult(new Problems(), new Parts({ hasDigests: false }));
   const scanner = new Scanner(noBytes, { index: 0, groupBy: undefined, result });
   scanner.scanLines({ kind: "lines", bytes: replaceLineEnds(bytes), start: 0, isLast: false });
   return result;
 };
 
-const lineEnd = Buffer.from("\n");
+const [lineEnd, comma] = [Buffer.from("\n"), Buffer.from(",")];
 
 const composeGroup = async (dataset: IndexedGroups, group: number, window: ReadWindow) => {
   const parts: Buffer[] = [];
   for (const part of listParts(dataset, group)) parts.push(await window.readPart(part));
-  const pieces = joinWithCommas(parts);
+  const pieces = parts.flatMap((piece, at) => (at === 0 ? [piece] : [comma, piece]));
   const line = dataset.groups.isBare(group) ? [groupOpening, ...pieces, groupClosing] : pieces;
   return Buffer.concat([replaceLineEnds(Buffer.concat(line)), lineEnd]);
 };

@@ -1,18 +1,14 @@
-/** Reads the rewards of groups, and adds groups to the metrics. */
+/** Adds groups to the metrics. */
 
 import { inputChanged } from "../rules/failures.ts";
 import { listParts, ReadWindow, recheckBytes } from "./group-bytes.ts";
 import type { IndexedGroups } from "./locate.ts";
 
-/** Expects a valid group, and a dataset with facts. */
-export const rewardsOf = ({ groups, scan }: IndexedGroups, group: number) =>
-  scan.parts.facts.reward.pick(groups.rowsOf(group));
-
 /** @throws Failure `input-changed` */
 export const finalizeGroup = async (dataset: IndexedGroups, group: number) => {
   const { groups, scan } = dataset;
   if (!groups.isValid(group)) await subtractParts(dataset, group);
-  else if (groups.isBare(group)) scan.tally.addGroup({ rewards: groups.rewardsOf(group), exceptions: 0 });
+  else if (groups.isBare(group)) scan.tally.addGroup({ rewards: groups.rewardsOfParts(group), exceptions: 0 });
 };
 
 const subtractParts = async (dataset: IndexedGroups, group: number) => {

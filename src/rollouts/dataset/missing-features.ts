@@ -33,7 +33,7 @@ export const formatLacks = ({ sources, scan }: IndexedGroups, lacks: NotedLacks)
   const bySubject = new Map<string, string[]>();
   const add = (subject: string, text: string) => bySubject.set(subject, [...(bySubject.get(subject) ?? []), text]);
   const { parts } = scan;
-  const countFiles = () => new Set(parts.columns.source.values()).size;
+  const countFiles = () => new Set(parts.columns.source.values(0, scan.parts.count)).size;
   for (const { lack, files, otherParts = 0 } of lacks) {
     if (scan.problems.strictness.allowed.has(lack)) continue;
     const names = [...files].flatMap((file) => (sources[file] ? filesOf(sources[file]) : [])).map(formatInputName);

@@ -11,7 +11,7 @@ import type { FormatOptions } from "../formats/format.ts";
 import { findCommonSplit, reportMismatches } from "../index/contradictions.ts";
 import { digestBytes } from "../index/digests.ts";
 import { Groups, openGrouping, type ScatteredPart } from "../index/groups.ts";
-import type { Parts } from "../index/parts.ts";
+import { Parts } from "../index/parts.ts";
 import { ScanResult } from "../index/scan-result.ts";
 import type { SkippedFile } from "../input/list-folder.ts";
 import { type OpenOptions, openInputs } from "../input/open-inputs.ts";
@@ -137,10 +137,8 @@ const createScanResult = (sources: readonly Source[], options: SourceOptions) =>
   const { strictness = defaultStrictness, skipsDigests = false, measures } = options;
   // The rejects file of converted input contains original records, so rollcall stores fewer errors.
   const writesRejects = strictness.writesRejects === true && sources.some(({ originals }) => !originals);
-  const scan = new ScanResult(new Problems({ ...strictness, writesRejects, isDeferred: true }), {
-    hasDigests: !skipsDigests,
-    hasFacts: measures !== undefined,
-  });
+  const parts = new Parts({ hasDigests: !skipsDigests, hasFacts: measures !== undefined });
+  const scan = new ScanResult(new Problems({ ...strictness, writesRejects, isDeferred: true }), parts);
   scan.problems.inputs = sources.map(({ name }) => name);
   return scan;
 };
@@ -151,9 +149,9 @@ const forgetDerivedFinishes = async (read: IndexedGroups, breaks: Breaks) => {
   if (read.sources.every(({ originals }) => !originals)) return;
   for (let part = 0; part < parts.count; part++) {
     if (breaks.isDue()) await breaks.take();
-    const rows = parts.facts.rowsOf([part]);
+    const rows = parts.rowsOf(part);
     const derived = rows.length === 0 ? [] : listDerivedFinishes(getPart(read, part));
-    for (const [at, row] of rows.entries()) if (derived[at]) parts.facts.walked?.forgetFinishReason(row);
+    for (const [at, row] of rows.entries()) if (derived[at]) parts.facts?.finishReason.set(row, undefined);
   }
 };
 
@@ -197,7 +195,7 @@ const scanSources = async (
 
 /** The digest of a converted group does not depend on its bytes. */
 const takeDigests = (parts: Parts, { originals }: Source, first: number) => {
-  if (!parts.options.hasDigests || !originals) return;
+  if (!parts.hasDigests || !originals) return;
   for (let at = first; at < parts.count; at++)
     parts.digests.set(at, originals.digestOf(parts.columns.line.at(at)).subarray(0, digestBytes));
 };
@@ -211,7 +209,7 @@ const finishCheck = async (read: IndexedGroups, breaks: Breaks) => {
   problems.promoteWarnings();
   if (problems.strictness.strict) groups.rejectWarned();
   // Only the search for duplicates needs fingerprints.
-  parts.columns.fingerprint.reset();
+  parts.fingerprints.clear();
   const unfinished = groups.areValidParts ? 0 : groups.count;
   for (let group = 0; group < unfinished; group++) {
     if (breaks.isDue()) await breaks.take();

@@ -211,22 +211,31 @@ const findInvalidByte = (bytes: Buffer) => {
 const maxAroundBytes = 2 ** 16;
 
 /** If the text is not a valid array, returns false and adds nothing to `result`. */
-const scanArray = async (
-  { bytes, name }: Source,
-  { start, end, line }: Span & LineStart,
-  { result, signal, ...options }: ScanOptions,
-) => {
+const scanArray = async (source: Source, text: Span & LineStart, options: ScanOptions) => {
+  const { problems, parts } = options.result;
+  const result = new ScanResult(new Problems(problems.strictness), parts);
+  const removeParts = parts.mark();
+  let isArray = false;
+  try {
+    isArray = await scanElements(source, text, { ...options, result });
+  } finally {
+    if (!isArray) removeParts();
+  }
+  if (isArray) options.result.merge(result);
+  return isArray;
+};
+
+/** Returns false if the text is not a valid array. Elements before a fault are then in `result`. */
+const scanElements = async ({ bytes, name }: Source, { start, end, line }: Span & LineStart, options: ScanOptions) => {
   const head = await readRange(bytes, { start, length: Math.min(maxAroundBytes, end - start) });
   const bracket = skipWhite(head, 0);
   if (head[bracket] !== openBracket) return false;
-  const { problems, parts } = result;
-  const arrayResult = new ScanResult(new Problems(problems.strictness), parts.options);
-  const checker = new Checker(name, { ...options, result: arrayResult });
+  const checker = new Checker(name, options);
   const reader = new JsonReader(keyUses);
   const firstLine = new PositionCounter({ bytes: head, start, line }).mark(bracket);
   const range = { start: start + bracket + 1, end, line: firstLine };
   let count = 0;
-  for await (const part of frames.readElements(bytes, range, { reader, isTolerant: false, signal })) {
+  for await (const part of frames.readElements(bytes, range, { reader, isTolerant: false, signal: options.signal })) {
     const { table, restAt, fault, isEnd, positions } = part;
     if (fault || !isUtf8(table.bytes.subarray(0, restAt))) return false;
     const block = { table, reader, start: part.start, positions };
@@ -235,9 +244,7 @@ const scanArray = async (
     const after = part.start + restAt + 1;
     if (end - after > maxAroundBytes) return false;
     const rest = await readRange(bytes, { start: after, length: end - after });
-    if (skipWhite(rest, 0) < rest.length) return false;
-    result.merge(arrayResult);
-    return true;
+    return skipWhite(rest, 0) === rest.length;
   }
   return false;
 };

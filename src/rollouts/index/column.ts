@@ -78,13 +78,10 @@ export class NumberColumn {
     this.set(this.length++, value);
   }
 
-  append(values: NumberArray) {
-    for (let at = 0; at < values.length; at++) this.push(values[at] ?? 0);
-  }
-
-  reset() {
-    this.#blocks.fill(undefined);
-    this.hasOnlyDefaults = true;
+  /** Sets the numbers from a position on to the default. */
+  clear(from = 0) {
+    this.#blocks[from >>> blockBits]?.fill(this.#default, from & blockMask);
+    this.#blocks.fill(undefined, (from >>> blockBits) + 1);
   }
 
   values(from = 0, to = this.length) {

@@ -9,7 +9,7 @@ export type InputShape = "requests" | "groups" | "trajectories";
 /** Keys that the interface does not define, by decoded name. `name` and `value` are raw JSON. */
 export type OtherKeys = ReadonlyMap<string, { name: string; value: string }>;
 
-interface RequestFacts {
+interface DistinctRequest {
   split: string | undefined;
   keys: OtherKeys;
   location: ProblemLocation;
@@ -19,13 +19,13 @@ interface RequestFacts {
 const maxRequests = 100;
 
 export class Requests {
-  readonly byContent = new Map<string, RequestFacts>();
+  readonly byContent = new Map<string, DistinctRequest>();
 
-  get distinct(): readonly RequestFacts[] {
+  get distinct(): readonly DistinctRequest[] {
     return [...this.byContent.values()];
   }
 
-  add({ split, keys }: Pick<RequestFacts, "split" | "keys">, locate: (key?: string) => ProblemLocation) {
+  add({ split, keys }: Pick<DistinctRequest, "split" | "keys">, locate: (key?: string) => ProblemLocation) {
     const content = JSON.stringify([split ?? null, [...keys.values()].map(({ name, value }) => [name, value])]);
     if (this.byContent.has(content) || this.byContent.size >= maxRequests) return;
     const keyLocations = new Map(["split", ...keys.keys()].map((key) => [key, locate(key)]));
@@ -51,7 +51,7 @@ export const reportMismatches = (
     if (split !== undefined && own !== undefined && own !== split)
       problems.report("split-mismatch", { own, given: split }, () => locateKey(request, "split"));
   }
-  const reportKey = (request: RequestFacts, key: string | undefined, other: string, isRequest: boolean) => {
+  const reportKey = (request: DistinctRequest, key: string | undefined, other: string, isRequest: boolean) => {
     if (key !== undefined)
       problems.report("request-key-mismatch", { key, other, isRequest }, () => locateKey(request, key));
   };
@@ -61,7 +61,7 @@ export const reportMismatches = (
   if (isMixed) reportKey(first, first.keys.keys().next().value, rest, false);
 };
 
-const locateKey = ({ keyLocations, location }: RequestFacts, key: string) => keyLocations.get(key) ?? location;
+const locateKey = ({ keyLocations, location }: DistinctRequest, key: string) => keyLocations.get(key) ?? location;
 
 const findDifferingKey = (a: OtherKeys, b: OtherKeys) =>
   [...a.keys(), ...b.keys()].find(

@@ -10,28 +10,16 @@ const digestWords = digestBytes / 4;
 const hashed = Buffer.alloc(digestBytes);
 
 export class Digests {
-  readonly #words: NumberColumn;
-
-  constructor(words = new NumberColumn()) {
-    this.#words = words;
-  }
+  readonly #words = new NumberColumn();
 
   get count(): number {
     return this.#words.length / digestWords;
   }
 
-  append(digests: Uint8Array) {
-    for (let word = 0; 4 * word < digests.length; word++) this.#words.push(readWord(digests, word));
-  }
-
-  /** Appends the first half of the SHA-256 digest. */
-  appendHash(bytes: Uint8Array) {
+  /** Sets the first half of the SHA-256 digest. */
+  setHash(position: number, bytes: Uint8Array) {
     hashed.write(hash("sha256", bytes, "hex"), "hex");
-    this.append(hashed);
-  }
-
-  removeLast() {
-    this.#words.length -= digestWords;
+    this.set(position, hashed);
   }
 
   set(position: number, digest: Uint8Array) {
@@ -95,11 +83,10 @@ export class DigestTable {
 
   /** Returns the position of an equal digest, or appends the digest. */
   findOrAppend(digest: Uint8Array) {
-    const last = this.#digests.count;
-    this.#digests.append(digest);
-    const position = this.add(last);
-    if (position !== last) this.#digests.removeLast();
-    return position;
+    const found = this.find(digest);
+    if (found !== undefined) return found;
+    this.#digests.set(this.#digests.count, digest);
+    return this.add(this.#digests.count - 1);
   }
 
   find(digest: Uint8Array) {

@@ -70,7 +70,7 @@ export class Groups {
 
   /** Returns the rows of the facts of the trajectories. */
   rowsOf(group: number): readonly number[] {
-    return this.#parts.facts.rowsOf(this.partsOf(group));
+    return this.partsOf(group).flatMap((part) => this.#parts.rowsOf(part));
   }
 
   groupOf(part: number) {
@@ -119,7 +119,7 @@ export class Groups {
   }
 
   /** Expects a bare group. */
-  rewardsOf(group: number): readonly number[] {
+  rewardsOfParts(group: number): readonly number[] {
     return this.partsOf(group).map((part) => this.#parts.columns.reward.at(part));
   }
 

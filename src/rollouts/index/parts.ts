@@ -2,7 +2,7 @@
 
 import { NumberColumn } from "./column.ts";
 import { Digests } from "./digests.ts";
-import { type FactsOptions, TrajectoryColumns } from "./trajectory-columns.ts";
+import { FactColumns } from "./fact-columns.ts";
 
 /** A class, because V8 would recompile the checker when a literal makes a second object. */
 class Columns {
@@ -13,7 +13,6 @@ class Columns {
   readonly line = new NumberColumn();
   /** CRC-32 of the bytes; 0 if `hasDigests` is false. */
   readonly checksum = new NumberColumn();
-  readonly digest = new NumberColumn();
   readonly kind = new NumberColumn();
   readonly valid = new NumberColumn(1);
   /** 1 for a part with a warning. */
@@ -33,21 +32,18 @@ class Columns {
   readonly prompt = new NumberColumn();
   /** The hash of the step columns of a trajectory with a group key; 0 without such a column. */
   readonly steps = new NumberColumn();
-  /** One element per trajectory, not per part. */
-  readonly fingerprint = new NumberColumn();
+  /** The number of rows of facts before the part. */
+  readonly row = new NumberColumn();
 }
 
 export const kinds = ["group", "trajectory", "unreadable"] as const;
 
-export interface PartsOptions extends FactsOptions {
+export interface PartsOptions {
   /** False if the caller neither identifies nor sends groups. The parts then have no digests and no checksums. */
   readonly hasDigests: boolean;
+  /** True if the caller aggregates trajectories. */
+  readonly hasFacts?: boolean;
 }
-
-const comma = Buffer.from(",");
-
-export const joinWithCommas = (pieces: readonly Buffer[]) =>
-  pieces.flatMap((piece, at) => (at === 0 ? [piece] : [comma, piece]));
 
 /** A group, a trajectory outside of groups, or an unreadable line. */
 export interface Part {
@@ -63,29 +59,40 @@ export interface Part {
 }
 
 export class Parts {
+  count = 0;
   readonly columns = new Columns();
   readonly keys: string[] = [];
-  readonly options: PartsOptions;
-  readonly digests = new Digests(this.columns.digest);
-  readonly facts: TrajectoryColumns;
+  readonly hasDigests: boolean;
+  readonly digests = new Digests();
+  /** One for each trajectory; 0 in an invalid part. */
+  readonly fingerprints = new NumberColumn();
+  readonly facts: FactColumns | undefined;
 
-  constructor(options: PartsOptions) {
-    this.options = options;
-    this.facts = new TrajectoryColumns(options);
+  constructor({ hasDigests, hasFacts = false }: PartsOptions) {
+    this.hasDigests = hasDigests;
+    if (hasFacts) this.facts = new FactColumns();
   }
 
-  get count() {
-    return this.columns.start.length;
+  /** Returns a function that removes later parts, also their keys and facts. */
+  mark() {
+    const [count, keys, trajectories] = [this.count, this.keys.length, this.fingerprints.length];
+    const resetFacts = this.facts?.mark();
+    return () => {
+      for (const column of Object.values<NumberColumn>({ ...this.columns })) column.clear(count);
+      this.fingerprints.clear(trajectories);
+      this.fingerprints.length = trajectories;
+      this.keys.length = keys;
+      this.count = count;
+      resetFacts?.();
+    };
   }
 
-  append({ columns, keys, facts }: Parts) {
-    const [before, keysBefore] = [this.count, this.keys.length];
-    for (const key of keys) this.keys.push(key);
-    const own = Object.values<NumberColumn>({ ...this.columns });
-    for (const [at, column] of Object.values<NumberColumn>({ ...columns }).entries()) own[at]?.append(column.values());
-    this.facts.append(facts);
-    const { key } = this.columns;
-    for (let at = before; at < this.count; at++) if (key.at(at) > 0) key.set(at, key.at(at) + keysBefore);
+  /** Returns the rows of the facts of a part. */
+  rowsOf(part: number): readonly number[] {
+    const rows: number[] = [];
+    const end = part + 1 < this.count ? this.columns.row.at(part + 1) : (this.facts?.rows ?? 0);
+    for (let row = this.columns.row.at(part); row < end; row++) rows.push(row);
+    return rows;
   }
 
   setKey(key: string) {
@@ -103,7 +110,7 @@ export class Parts {
   }
 
   forgetKeys() {
-    this.columns.key.reset();
+    this.columns.key.clear();
     this.keys.length = 0;
   }
 
@@ -116,7 +123,7 @@ export class Parts {
   }
 
   has(kind: (typeof kinds)[number]) {
-    return this.columns.kind.values().includes(kinds.indexOf(kind));
+    return this.columns.kind.values(0, this.count).includes(kinds.indexOf(kind));
   }
 
   at(position: number): Part {
@@ -126,7 +133,7 @@ export class Parts {
       start: columns.start.at(position),
       length: columns.length.at(position),
       line: columns.line.at(position),
-      checksum: this.options.hasDigests ? columns.checksum.at(position) : undefined,
+      checksum: this.hasDigests ? columns.checksum.at(position) : undefined,
       kind: this.kindOf(position),
       valid: this.isValid(position),
       trajectories: columns.trajectories.at(position),

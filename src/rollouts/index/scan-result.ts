@@ -2,7 +2,7 @@
 import type { Problems } from "../rules/problems.ts";
 import { type InputShape, Requests } from "./contradictions.ts";
 import { rewardTolerance, Tally } from "./metrics.ts";
-import { kinds, type Part, Parts, type PartsOptions } from "./parts.ts";
+import { kinds, type Part, Parts } from "./parts.ts";
 import { addToSketch, mergeSketch, Sketch } from "./sketch.ts";
 import type { TrajectoryFacts } from "./trajectory-facts.ts";
 
@@ -12,8 +12,6 @@ export interface NewPart {
   readonly exceptions: number;
   readonly isValid: boolean;
 }
-
-const allDigests: PartsOptions = { hasDigests: true };
 
 /** A class, because V8 would recompile the checker when a literal makes a second result. */
 export class ScanResult {
@@ -29,37 +27,39 @@ export class ScanResult {
   readonly rewards = new Sketch();
   #rewardsOfPart = new Float64Array(64);
 
-  constructor(problems: Problems, options = allDigests) {
+  constructor(problems: Problems, parts = new Parts({ hasDigests: true })) {
     this.problems = problems;
-    this.parts = new Parts(options);
+    this.parts = parts;
   }
 
-  /** The caller adds warnings, digest and key. @param facts begins with those of each trajectory of a valid part */
+  /**
+   * Returns the number of the part. The caller adds warnings, digest and key.
+   *
+   * @param facts begins with those of each trajectory of a valid part
+   */
   addPart(
     position: Pick<Part, "source" | "start" | "length" | "line">,
     part: NewPart,
     facts: readonly TrajectoryFacts[],
   ) {
-    const { columns, facts: rows } = this.parts;
+    const { parts } = this;
+    const { columns } = parts;
     const { isValid, trajectories } = part;
-    columns.source.push(position.source);
-    columns.start.push(position.start);
-    columns.length.push(position.length);
-    columns.line.push(position.line);
-    columns.kind.push(kinds.indexOf(part.kind));
-    columns.valid.push(isValid ? 1 : 0);
-    columns.trajectories.push(trajectories);
-    columns.exceptions.push(isValid ? part.exceptions : 0);
-    columns.key.length++;
-    columns.prompt.length++;
-    columns.steps.length++;
-    if (rows.walked) rows.addPart(facts, isValid ? trajectories : 0);
-    if (isValid) return this.#measure(part, facts);
-    for (const column of [columns.equal, columns.reward, columns.training]) column.length++;
-    columns.fingerprint.length += trajectories;
+    const at = parts.count++;
+    columns.source.set(at, position.source);
+    columns.start.set(at, position.start);
+    columns.length.set(at, position.length);
+    columns.line.set(at, position.line);
+    columns.kind.set(at, kinds.indexOf(part.kind));
+    columns.valid.set(at, isValid ? 1 : 0);
+    columns.trajectories.set(at, trajectories);
+    if (parts.facts) columns.row.set(at, parts.facts.keep(isValid ? trajectories : 0));
+    if (isValid) this.#measure(at, part, facts);
+    else parts.fingerprints.length += trajectories;
+    return at;
   }
 
-  #measure({ kind, trajectories, exceptions }: NewPart, facts: readonly TrajectoryFacts[]) {
+  #measure(part: number, { kind, trajectories, exceptions }: NewPart, facts: readonly TrajectoryFacts[]) {
     const { parts, tally } = this;
     const { columns } = parts;
     let training = 0;
@@ -75,20 +75,21 @@ export class ScanResult {
       if (reward < min) min = reward;
       if (reward > max) max = reward;
       if (Number.isFinite(reward)) addToSketch(this.rewards, reward);
-      columns.fingerprint.push(trajectory.fingerprint);
+      parts.fingerprints.push(trajectory.fingerprint);
       training |= trajectory.training;
     }
     const isGroup = kind === "group";
     if (isGroup) tally.addGroup({ rewards: this.#rewardsOfPart.subarray(0, trajectories), exceptions });
-    columns.equal.push(trajectories > 1 && max - min <= rewardTolerance ? 1 : 0);
-    columns.reward.push(isGroup ? 0 : (this.#rewardsOfPart[0] ?? 0));
-    columns.training.push(training);
+    columns.exceptions.set(part, exceptions);
+    columns.equal.set(part, trajectories > 1 && max - min <= rewardTolerance ? 1 : 0);
+    columns.reward.set(part, isGroup ? 0 : (this.#rewardsOfPart[0] ?? 0));
+    columns.training.set(part, training);
     this.training |= training;
   }
 
+  /** Adds a result with the same index of parts. */
   merge(later: ScanResult) {
     mergeSketch(this.rewards, later.rewards);
-    this.parts.append(later.parts);
     this.tally.merge(later.tally);
     this.problems.merge(later.problems);
     for (const shape of later.shapes) this.shapes.add(shape);

@@ -43,7 +43,7 @@ class PoolSums {
     for (let at = 0; at < rows.length; at++) {
       const row = rows[at] ?? 0;
       columns.forEachUse(row, this.#addUse);
-      const reason = columns.finishReasons.at(columns.finishReasonOf(row)) ?? null;
+      const reason = columns.finishReason.at(row) ?? null;
       this.finishes.set(reason, (this.finishes.get(reason) ?? 0) + 1);
     }
   }
@@ -83,7 +83,7 @@ class PoolSums {
 }
 
 const findCause = (columns: FactColumns, row: number) => {
-  if (isCutOff(columns.finishReasons.at(columns.finishReasonOf(row)))) return truncated;
+  if (isCutOff(columns.finishReason.at(row))) return truncated;
   return columns.countAt(row, countIndexes.tool_errors) > 0 ? withErrors : other;
 };
 
@@ -127,7 +127,7 @@ export class PairCauses {
   #pairs = 0;
 
   constructor({ a, b }: Sides) {
-    this.#sums = { a: new PoolSums(a.facts.walked), b: new PoolSums(b.facts.walked) };
+    this.#sums = { a: new PoolSums(a.facts), b: new PoolSums(b.facts) };
   }
 
   /** @param hasMeans true if both sides have a mean reward */
@@ -243,7 +243,7 @@ export const compareDivisions = (
   readPair: (pair: number) => Both<Pool>,
 ) =>
   divisionNames.flatMap((name) => {
-    const column = a.facts.walked.tasks.get(name);
+    const column = a.facts.tasks.get(name);
     if (!column || column.names.list.length < 2 || column.names.list.length > maxDivisions) return [];
     const byValue = new NamedPairs<string>();
     for (const { pair, means } of changes) {
@@ -255,8 +255,8 @@ export const compareDivisions = (
 
 /** Returns the metadata with one value in all trajectories of each side, if these values differ. */
 export const findSettings = ({ a, b }: Sides) =>
-  Array.from(a.facts.walked.settings).flatMap(([name, inA]) => {
-    const inB = b.facts.walked.settings.get(name) ?? inA;
+  Array.from(a.facts.settings).flatMap(([name, inA]) => {
+    const inB = b.facts.settings.get(name) ?? inA;
     return inA === inB ? [] : { name, a: formatKeyText(inA) ?? "", b: formatKeyText(inB) ?? "" };
   });
 
@@ -264,7 +264,7 @@ export const findSettings = ({ a, b }: Sides) =>
 export const findSteps = (sides: Sides) =>
   (["a", "b"] as const).flatMap((side) =>
     comparedStepNames.flatMap((name) => {
-      const values = sides[side].facts.walked.tasks.get(name)?.names.list ?? [];
+      const values = sides[side].facts.tasks.get(name)?.names.list ?? [];
       return values.length < 2 ? [] : { side, name, values: values.map((value) => formatKeyText(value) ?? "") };
     }),
   );

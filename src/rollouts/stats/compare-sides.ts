@@ -6,8 +6,10 @@ import { readFailedKey } from "../dataset/prompt-text.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
 import { groupKeyNames } from "../index/ambiguous-groups.ts";
 import { NumberColumn } from "../index/column.ts";
-import { Names, TextColumn, type TextNames } from "../index/fact-columns.ts";
-import { type Facts, getFacts } from "./read-facts.ts";
+import type { FactColumns } from "../index/fact-columns.ts";
+import type { Parts } from "../index/parts.ts";
+import { Names, TextColumn, type TextNames } from "../index/text-column.ts";
+import { getFacts } from "./read-facts.ts";
 import type { RolloutCounts } from "./stats-slice.ts";
 
 export type Both<Value> = Readonly<Record<"a" | "b", Value>>;
@@ -27,10 +29,10 @@ class Pools {
   readonly #lastRow = new NumberColumn();
   readonly #toPreviousRow = new NumberColumn();
   readonly #exceptions = new NumberColumn();
-  readonly #facts: Facts;
+  readonly #parts: Parts;
 
-  constructor(facts: Facts) {
-    this.#facts = facts;
+  constructor(parts: Parts) {
+    this.#parts = parts;
   }
 
   /** The numbers of keys are smaller. */
@@ -70,13 +72,13 @@ class Pools {
       step = this.#toPreviousRow.at(row);
     }
     rows.reverse();
-    const trajectory = Math.max(0, (rows[0] ?? 0) - this.#facts.firstRowOf(part));
+    const trajectory = Math.max(0, (rows[0] ?? 0) - this.#parts.columns.row.at(part));
     return { first: { part, trajectory }, rows, exceptions: this.#exceptions.at(key) };
   }
 }
 
 export interface Side {
-  readonly facts: Facts;
+  readonly facts: FactColumns;
   /** By the number of their key in `names`. */
   readonly pools: Pools;
   readonly names: TextNames;
@@ -90,12 +92,12 @@ export type Sides = Both<Side>;
 /** How pairs are found. Without a name, pairs are prompts. */
 export interface Pairing {
   readonly name: string | undefined;
-  readonly columnOf: (facts: Facts) => TextColumn<TextNames> | undefined;
+  readonly columnOf: (facts: FactColumns) => TextColumn<TextNames> | undefined;
 }
 
-export const pairByKey = (name: string): Pairing => ({ name, columnOf: ({ walked }) => walked.key });
+export const pairByKey = (name: string): Pairing => ({ name, columnOf: ({ key }) => key });
 
-const pairByPrompt: Pairing = { name: undefined, columnOf: ({ walked }) => walked.prompt };
+const pairByPrompt: Pairing = { name: undefined, columnOf: ({ prompt }) => prompt };
 
 /**
  * Pairs by a recorded key that all trajectories have, if each common value stands for one prompt or an unknown one.
@@ -105,7 +107,7 @@ export const choosePairing = async (a: Dataset, b: Dataset, breaks: Breaks) => {
   let best: { pairing: Pairing; common: number } = { pairing: pairByPrompt, common: 0 };
   let candidate: string | undefined;
   for (const name of groupKeyNames) {
-    const columnOf = ({ walked }: Facts) => walked.tasks.get(name);
+    const columnOf = ({ tasks }: FactColumns) => tasks.get(name);
     const [common, isUnique] = await compareKeys([a, b], { name, columnOf }, breaks);
     if (isUnique && common > best.common) best = { pairing: { name, columnOf }, common };
     if (common > 0) candidate ??= name;
@@ -140,7 +142,7 @@ const compareKeys = async (
     }
     for (let row = 0; row < facts.rows; row++) {
       if (breaks.isDue()) await breaks.take();
-      add(side, column?.at(row) ?? "", facts.walked.isGreeted(row) ? undefined : facts.walked.prompt.at(row));
+      add(side, column?.at(row) ?? "", facts.isGreeted(row) ? undefined : facts.prompt.at(row));
     }
   }
   const common = [...keys.values()].filter((key) => key.sides.size === sides.length);
@@ -149,14 +151,14 @@ const compareKeys = async (
 
 export const openSide = async (dataset: Dataset, { name, columnOf }: Pairing, breaks: Breaks): Promise<Side> => {
   const facts = getFacts(dataset);
-  const { groups } = dataset;
+  const { groups, scan } = dataset;
   const column = columnOf(facts) ?? new TextColumn(new Names());
-  const pools = new Pools(facts);
+  const pools = new Pools(scan.parts);
   const counts = { groups: 0, trajectories: 0, exceptions: 0 };
   let unknown = 0;
   /** Returns the key of the first trajectory with a key; 0 without one. */
   const addPart = (part: number) => {
-    const rows = facts.rowsOf([part]);
+    const rows = scan.parts.rowsOf(part);
     let own = 0;
     for (const row of rows) {
       const key = column.numberAt(row);

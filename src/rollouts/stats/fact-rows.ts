@@ -6,7 +6,7 @@ import { openRowReader, type WantedKeys } from "../dataset/prompt-text.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
 import { type FactRow, groupFacts, mapFacts, readFacts } from "../facts/facts.ts";
 import { meanOfFinite, pickFinite, standardDeviation } from "../index/sums.ts";
-import { getFacts, openFactReader, readGroupFacts } from "./read-facts.ts";
+import { openFactReader, readGroupFacts, readGroupRewards } from "./read-facts.ts";
 import { countTries, type StatsOptions, withExceptions } from "./stats-slice.ts";
 
 export interface RowListOptions extends WantedKeys, Pick<StatsOptions, "pass" | "exceptionsAs"> {
@@ -21,8 +21,7 @@ export async function* listGroupRows(dataset: Dataset, { pass, exceptionsAs, sig
     if (breaks.isDue(bytesPerRow + 1000 * dataset.groups.trajectoriesOf(group))) await breaks.take();
     const rows = readGroupFacts(dataset, group, pass);
     const exceptions = dataset.groups.exceptionsOf(group);
-    const own = getFacts(dataset).reward.pick(dataset.groups.rowsOf(group));
-    const rewards = withExceptions(own, exceptions, exceptionsAs);
+    const rewards = withExceptions(readGroupRewards(dataset, group), exceptions, exceptionsAs);
     const finite = pickFinite(rewards);
     const part = dataset.groups.firstOf(group);
     const position = await locateTrajectory(dataset, part, 0);
@@ -58,7 +57,7 @@ export async function* listTrajectoryRows(dataset: Dataset, { pass, signal, ...w
     const read = openFactReader(dataset, group, pass);
     let trajectory = 0;
     for (const part of dataset.groups.partsOf(group)) {
-      for (const [at, row] of dataset.scan.parts.facts.rowsOf([part]).entries()) {
+      for (const [at, row] of dataset.scan.parts.rowsOf(part).entries()) {
         if (breaks.isDue(bytesPerRow)) await breaks.take();
         const position = await locateTrajectory(dataset, part, at);
         const { keys, key, prompt } = readRow(part, at);

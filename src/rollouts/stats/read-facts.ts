@@ -1,19 +1,13 @@
 /** Reads the facts of a dataset. */
-import { rewardsOf } from "../dataset/group-metrics.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
 import type { FactRow } from "../facts/facts.ts";
 import type { FactColumns } from "../index/fact-columns.ts";
 import { isSolved } from "../index/metrics.ts";
 import { meanOfFinite } from "../index/sums.ts";
-import type { TrajectoryColumns } from "../index/trajectory-columns.ts";
-
-export type Facts = TrajectoryColumns & { readonly walked: FactColumns };
-
-const hasFacts = (columns: TrajectoryColumns): columns is Facts => columns.walked !== undefined;
 
 /** Expects a dataset that was read with `measures`. */
-export const getFacts = ({ scan: { parts } }: Dataset): Facts => {
-  if (!hasFacts(parts.facts)) throw new Error("the trajectories were not measured");
+export const getFacts = ({ scan: { parts } }: Dataset): FactColumns => {
+  if (!parts.facts) throw new Error("the trajectories were not measured");
   return parts.facts;
 };
 
@@ -22,13 +16,17 @@ export interface RolloutFact extends FactRow {
   readonly by: string | undefined;
 }
 
+/** Returns the rewards of a group's trajectories. Expects a valid group. */
+export const readGroupRewards = (dataset: Dataset, group: number) =>
+  getFacts(dataset).reward.pick(dataset.groups.rowsOf(group));
+
 /** Returns a function that reads the facts of a trajectory of the group. @param pass default: 1 */
 export const openFactReader = (dataset: Dataset, group: number, pass?: number) => {
   const facts = getFacts(dataset);
-  const mean = meanOfFinite(rewardsOf(dataset, group));
+  const mean = meanOfFinite(readGroupRewards(dataset, group));
   return (row: number): RolloutFact => {
     const reward = facts.reward.at(row);
-    return { reward, mean, isSolved: isSolved(reward, pass), by: facts.walked.by.at(row), ...facts.walked.at(row) };
+    return { reward, mean, isSolved: isSolved(reward, pass), by: facts.by.at(row), ...facts.at(row) };
   };
 };
 

@@ -4,12 +4,11 @@ import { type Breaks, sortWithBreaks } from "../../system/breaks.ts";
 import { compareTexts } from "../../text/sentences.ts";
 import { countIndexes, type LengthName, lengthNames, mapLengths } from "../facts/facts.ts";
 import { NumberColumn } from "../index/column.ts";
-import { addUse, type ToolUse } from "../index/fact-columns.ts";
+import { addUse, type FactColumns, type ToolUse } from "../index/fact-columns.ts";
 import { isSolved } from "../index/metrics.ts";
 import { average, pickFinite, Sum, standardDeviation } from "../index/sums.ts";
 import { noMetrics } from "../index/trajectory-facts.ts";
 import { GroupedValues, type Mean, percentile } from "./intervals.ts";
-import type { Facts } from "./read-facts.ts";
 
 export interface StatsOptions {
   /** A trajectory is solved if its reward is at least this. */
@@ -82,7 +81,7 @@ const maxTries = 2 ** 26;
 /** The trajectories of the input, or of one value of `--by`. */
 export class StatsSlice {
   readonly #options: StatsOptions;
-  readonly #facts: Facts;
+  readonly #facts: FactColumns;
   #groups = 0;
   #exceptions = 0;
   /** The standard deviations of groups with several rewards. */
@@ -99,7 +98,7 @@ export class StatsSlice {
   #lastNames = noMetrics;
   #lastMetrics: readonly GroupedValues[] = [];
 
-  constructor(facts: Facts, options: StatsOptions) {
+  constructor(facts: FactColumns, options: StatsOptions) {
     this.#facts = facts;
     this.#options = options;
   }
@@ -117,15 +116,15 @@ export class StatsSlice {
 
   /** Adds a row of the last group. */
   addRow(row: number) {
-    const { reward: rewards, walked } = this.#facts;
-    const reward = rewards.at(row);
+    const facts = this.#facts;
+    const reward = facts.reward.at(row);
     this.#rows.push(row);
     this.#rewards.add(this.#groups - 1, reward);
-    const number = walked.finishReasonOf(row);
+    const number = facts.finishReason.numberAt(row);
     const finish = this.#finishes.get(number) ?? { trajectories: 0, rewards: new Sum() };
     if (finish.trajectories++ === 0) this.#finishes.set(number, finish);
     if (Number.isFinite(reward)) finish.rewards.add(reward);
-    walked.forEachUse(row, this.#addUse);
+    facts.forEachUse(row, this.#addUse);
     this.#addMetrics(this.#groups - 1, row);
   }
 
@@ -217,7 +216,7 @@ export class StatsSlice {
   /** The unknown finish reason is always in the list, and is last. */
   #computeFinishes() {
     const finishes = Array.from(this.#finishes, ([number, { trajectories, rewards }]) => ({
-      name: this.#facts.walked.finishReasons.at(number) ?? null,
+      name: this.#facts.finishReason.names.at(number) ?? null,
       trajectories,
       reward: rewards.count === 0 ? null : rewards.mean,
     }));
@@ -227,11 +226,10 @@ export class StatsSlice {
   }
 
   #computeLength(fact: number): Length | null {
-    const { walked } = this.#facts;
     const lengths = new NumberColumn();
     let sum = 0;
     for (let at = 0; at < this.#rows.length; at++) {
-      const length = walked.countAt(this.#rows.at(at), fact);
+      const length = this.#facts.countAt(this.#rows.at(at), fact);
       if (length < 0) continue;
       lengths.push(length);
       sum += length;
@@ -245,7 +243,7 @@ export class StatsSlice {
 
   async #computeTools(breaks: Breaks) {
     const tools = Array.from(this.#tools, ([number, use]) => ({
-      name: this.#facts.walked.toolNames.at(number) ?? null,
+      name: this.#facts.toolNames.at(number) ?? null,
       ...use,
     }));
     const compare = (a: (typeof tools)[number], b: typeof a) =>

@@ -1,13 +1,11 @@
 /** Computes the statistics of the whole input, and of each value of `--by`. */
 
 import { Breaks, sortWithBreaks } from "../../system/breaks.ts";
-import { appendTo } from "../../text/lists.ts";
 import { findFileOfGroup } from "../dataset/locate.ts";
 import { readExceptionKeys } from "../dataset/prompt-text.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
-import { NumberColumn } from "../index/column.ts";
-import { Names } from "../index/fact-columns.ts";
 import { parseKeyText } from "../index/group-key.ts";
+import { Names } from "../index/text-column.ts";
 import { tooManyValues } from "./failures.ts";
 import { getFacts } from "./read-facts.ts";
 import { type Stats, type StatsOptions, StatsSlice } from "./stats-slice.ts";
@@ -36,26 +34,23 @@ export const computeStats = async (dataset: Dataset, given: SplitOptions): Promi
   const breaks = new Breaks(signal);
   const whole = new StatsSlice(facts, options);
   const values = by === undefined ? undefined : new DividedGroups(by);
-  const names = by === "file" ? new Names() : facts.walked.by.names;
+  const names = by === "file" ? new Names() : facts.by.names;
   await addGroups(whole, listGroups(dataset), breaks);
   for (const { group, rows, exceptions } of values ? listGroups(dataset) : []) {
     if (breaks.isDue(exceptions === 0 ? 0 : dataset.groups.bytesOf(group))) await breaks.take();
-    if (by === "file") values?.add(names.numberOf(JSON.stringify(findFileOfGroup(dataset, group))), rows, exceptions);
+    if (by === "file") values?.add(names.numberOf(JSON.stringify(findFileOfGroup(dataset, group))), group, exceptions);
     else if (by !== undefined) {
       const failed = exceptions > 0 ? await readExceptionKeys(dataset, group, by) : [];
-      const numberOf = (row: number) => facts.walked.by.numberAt(row);
-      values?.divide(
-        rows,
-        numberOf,
-        failed.map((key) => names.numberOf(key)),
-      );
+      const failedNumbers = failed.map((key) => names.numberOf(key));
+      values?.divide(group, new Set(rows.map((row) => facts.by.numberAt(row))), failedNumbers);
     }
   }
   // One value after the other, because a slice takes much memory.
   const byValue: DatasetStats["byValue"][number][] = [];
-  for (const number of values?.byNumber.keys() ?? []) {
+  for (const [number, groups] of values?.byNumber ?? []) {
     const slice = new StatsSlice(facts, options);
-    await addGroups(slice, values?.list(number) ?? [], breaks);
+    const isOfValue = (row: number) => by === "file" || facts.by.numberAt(row) === number;
+    await addGroups(slice, listGroupsOfValue(dataset, groups, isOfValue), breaks);
     byValue.push({ value: names.at(number), stats: await slice.compute(breaks) });
   }
   const compare = (a: (typeof byValue)[number], b: typeof a) => compareKeyTexts(a.value, b.value);
@@ -70,6 +65,11 @@ function* listGroups({ groups }: Dataset) {
     yield { group, rows: groups.rowsOf(group), exceptions: groups.exceptionsOf(group) };
 }
 
+function* listGroupsOfValue({ groups }: Dataset, of: GroupsOfValue, isOfValue: (row: number) => boolean) {
+  for (const [at, group] of of.groups.entries())
+    yield { rows: groups.rowsOf(group).filter(isOfValue), exceptions: of.exceptions[at] ?? 0 };
+}
+
 /** @throws the signal's reason */
 const addGroups = async (slice: StatsSlice, groups: Iterable<PartRows>, breaks: Breaks) => {
   for (const { rows, exceptions } of groups) {
@@ -82,55 +82,40 @@ const addGroups = async (slice: StatsSlice, groups: Iterable<PartRows>, breaks: 
   }
 };
 
-/** The groups of each value, and the parts of groups with several values. */
+/** The groups with rollouts of a value, and the number of its exceptions in each. */
+type GroupsOfValue = Readonly<Record<"groups" | "exceptions", number[]>>;
+
 class DividedGroups {
-  /** For each number of a value, the indexes of its groups. */
-  readonly byNumber = new Map<number, number[]>();
+  readonly byNumber = new Map<number, GroupsOfValue>();
   withoutValue = 0;
-  readonly #exceptions = new NumberColumn();
   readonly #by: string;
-  readonly #rows = new NumberColumn();
-  readonly #ends = new NumberColumn();
 
   constructor(by: string) {
     this.#by = by;
   }
 
   /** @throws Failure `too-many-values` */
-  add(number: number, rows: readonly number[], exceptions: number) {
-    appendTo(this.byNumber, number, this.#exceptions.length);
+  add(number: number, group: number, exceptions: number) {
+    const known = this.byNumber.get(number) ?? { groups: [], exceptions: [] };
+    this.byNumber.set(number, known);
     if (this.byNumber.size > maxValues) throw tooManyValues(this.#by, maxValues);
-    for (const row of rows) this.#rows.push(row);
-    this.#ends.push(this.#rows.length);
-    this.#exceptions.push(exceptions);
+    known.groups.push(group);
+    known.exceptions.push(exceptions);
   }
 
   /**
    * An exception without the key, whose number is 0, counts where all trajectories of its group do.
    * @throws Failure `too-many-values`
    */
-  divide(rows: readonly number[], numberOf: (row: number) => number, failed: readonly number[]) {
-    const byNumber = new Map<number, { rows: number[]; exceptions: number }>();
-    const partOf = (number: number) => {
-      const part = byNumber.get(number) ?? { rows: [], exceptions: 0 };
-      byNumber.set(number, part);
-      return part;
-    };
-    for (const row of rows) partOf(numberOf(row)).rows.push(row);
-    const [only = 0, ...others] = byNumber.keys();
-    const common = others.length === 0 ? only : 0;
+  divide(group: number, numbers: ReadonlySet<number>, failed: readonly number[]) {
+    const exceptions = new Map(Array.from(numbers, (number) => [number, 0]));
+    const [only = 0] = numbers;
+    const common = numbers.size < 2 ? only : 0;
     for (const number of failed) {
-      if (number === 0 && others.length > 0) this.withoutValue++;
-      partOf(number || common).exceptions++;
+      if (number === 0 && numbers.size > 1) this.withoutValue++;
+      exceptions.set(number || common, (exceptions.get(number || common) ?? 0) + 1);
     }
-    for (const [number, part] of byNumber) this.add(number, part.rows, part.exceptions);
-  }
-
-  *list(number: number): Iterable<PartRows> {
-    for (const at of this.byNumber.get(number) ?? []) {
-      const rows = this.#rows.values(at === 0 ? 0 : this.#ends.at(at - 1), this.#ends.at(at));
-      yield { rows, exceptions: this.#exceptions.at(at) };
-    }
+    for (const [number, count] of exceptions) this.add(number, group, count);
   }
 }
 

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { openMeasurer } from "../../../src/rollouts/check/measure.ts";
 import { Scanner } from "../../../src/rollouts/dataset/scan.ts";
+import { Parts } from "../../../src/rollouts/index/parts.ts";
 import { ScanResult } from "../../../src/rollouts/index/scan-result.ts";
 import { openMemoryBytes } from "../../../src/rollouts/input/source.ts";
 import { Problems } from "../../../src/rollouts/rules/problems.ts";
@@ -8,11 +9,11 @@ import { runHere } from "../../support/here.ts";
 
 const countsOf = (turns: readonly unknown[], more: object = {}) => {
   const bytes = Buffer.from(JSON.stringify({ messages_and_choices: turns, reward: 1, ...more }));
-  const result = new ScanResult(new Problems(), { hasDigests: false, hasFacts: true });
+  const result = new ScanResult(new Problems(), new Parts({ hasDigests: false, hasFacts: true }));
   const source = { name: "a.jsonl", bytes: openMemoryBytes(bytes) };
   const scanner = new Scanner(source, { index: 0, groupBy: undefined, result, measure: openMeasurer({}) });
   scanner.scanLines({ kind: "lines", bytes, start: 0, isLast: true });
-  return result.parts.facts.walked?.at(0).counts;
+  return result.parts.facts?.at(0).counts;
 };
 
 const call = (id: string, text = "") => ({ id, type: "function", function: { name: "find", arguments: text } });

@@ -2,22 +2,25 @@ import { describe, expect, it } from "vitest";
 import { elementsOf, readRoot } from "../../../src/json/table.ts";
 import { countNames, type FactRow, readFacts } from "../../../src/rollouts/facts/facts.ts";
 import { FactColumns } from "../../../src/rollouts/index/fact-columns.ts";
+import { TrajectoryFacts } from "../../../src/rollouts/index/trajectory-facts.ts";
 
 describe("the columns of facts", () => {
   it("forget removed rows, and keep rows beyond a block", () => {
     const columns = new FactColumns();
-    const row = (at: number) => ({
-      counts: Float64Array.from(countNames, (_, fact) => at * 2 ** 31 + fact),
-      finishReason: `${at}`,
-      hasGreeting: at % 2 === 1,
-    });
+    const row = (at: number) =>
+      Object.assign(new TrajectoryFacts(), {
+        counts: Float64Array.from(countNames, (_, fact) => at * 2 ** 31 + fact),
+        finishReason: `${at}`,
+        hasGreeting: at % 2 === 1,
+      });
     const use = { calls: 1, errors: 0, unanswered: 0 };
     for (let at = 0; at < 16_400; at++) {
       columns.addUse(1, use);
       columns.addRow(row(at));
     }
+    columns.keep(17);
     for (const calls of [4, 5]) {
-      columns.truncate(17);
+      columns.keep(0);
       columns.addUse(1, { ...use, calls });
       columns.addRow(row(7));
     }
@@ -27,7 +30,7 @@ describe("the columns of facts", () => {
       [1, 1],
       [1, 5],
     ]);
-    columns.forgetFinishReason(16);
+    columns.finishReason.set(16, undefined);
     for (const [at, reason, first = at] of [
       [15, "15"],
       [16, undefined],
@@ -43,11 +46,10 @@ describe("the columns of facts", () => {
 
   it("add up the uses of each tool by a row", () => {
     const columns = new FactColumns();
-    const row = { counts: new Float64Array(countNames.length), finishReason: undefined, hasGreeting: false };
     const rows = [[1, 2, 1, 0], [], [2, 2], [1]];
     for (const tools of rows) {
       for (const [at, tool] of tools.entries()) columns.addUse(tool, { calls: 1, errors: at, unanswered: 10 * at });
-      columns.addRow(row);
+      columns.addRow(new TrajectoryFacts());
     }
     const found = rows.map((_, at) => {
       const uses: unknown[] = [];
@@ -67,7 +69,7 @@ describe("the columns of facts", () => {
     expect(numbers.map((at) => toolNames.at(at))).toEqual(names);
     expect(toolNames.list).toEqual([...new Set(names)]);
     expect(["tool-1", "x"].map((name) => toolNames.find(name))).toEqual([2, 0]);
-    expect([undefined, ""].map((name) => new FactColumns().finishReasons.numberOf(name))).toEqual([0, 1]);
+    expect([undefined, ""].map((name) => new FactColumns().finishReason.names.numberOf(name))).toEqual([0, 1]);
   });
 });
 

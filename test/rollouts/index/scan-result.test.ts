@@ -3,9 +3,10 @@ import { crc32 } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { openMeasurer } from "../../../src/rollouts/check/measure.ts";
 import { Scanner } from "../../../src/rollouts/dataset/scan.ts";
+import { FactColumns } from "../../../src/rollouts/index/fact-columns.ts";
 import { trainingBits } from "../../../src/rollouts/index/metrics.ts";
+import { Parts } from "../../../src/rollouts/index/parts.ts";
 import { ScanResult } from "../../../src/rollouts/index/scan-result.ts";
-import { TrajectoryFacts } from "../../../src/rollouts/index/trajectory-facts.ts";
 import { openMemoryBytes } from "../../../src/rollouts/input/source.ts";
 import { Problems } from "../../../src/rollouts/rules/problems.ts";
 
@@ -37,57 +38,71 @@ const lines = [
   { trajectories: [rollout(7, "f"), rollout(7, "f")] },
 ].map((line) => JSON.stringify(line));
 
+const openParts = () => new Parts({ hasDigests: true, hasFacts: true });
+
 /** Scans lines, with all that a caller can ask for. */
-const scan = (from: number, to: number) => {
-  const options = { hasDigests: true, hasFacts: true };
-  const found = new ScanResult(new Problems(), options);
-  const bytes = Buffer.from(
-    lines.map((line, at) => (at >= from && at < to ? line : " ".repeat(line.length))).join("\n"),
-  );
+const scan = (from: number, to: number, { parts = openParts(), all = lines } = {}) => {
+  const found = new ScanResult(new Problems(), parts);
+  const bytes = Buffer.from(all.map((line, at) => (at >= from && at < to ? line : " ".repeat(line.length))).join("\n"));
   const measure = openMeasurer({ by: "seed", key: ["task_id"], hasPrompts: true, hasTasks: true });
   const source = { name: "a.jsonl", bytes: openMemoryBytes(bytes) };
-  const scanner = new Scanner(source, { index: 0, groupBy: undefined, result: found, measure });
+  const scanner = new Scanner(source, { index: 1, groupBy: undefined, result: found, measure });
   scanner.scanLines({ kind: "lines", bytes, start: 0, isLast: true });
   return found;
 };
 
 /** Everything in a result, by parts and rows. */
 const listAll = ({ parts, tally, problems, requests, shapes, training, rewards }: ScanResult) => {
-  const { facts, columns } = parts;
-  const { walked } = facts;
+  const { facts = new FactColumns(), columns } = parts;
+  const { settings, tasks } = facts;
   const rows = Array.from({ length: facts.rows }, (_, row) => {
     const uses: unknown[] = [];
-    walked?.forEachUse(row, (tool, use) => uses.push([walked.toolNames.at(tool), use]));
-    const keys = [walked?.by, walked?.key, walked?.prompt, ...(walked?.tasks.values() ?? [])].map((own) =>
-      own?.at(row),
-    );
-    const { metrics, metricNames, ...own } = facts.read(row, new TrajectoryFacts());
-    const named = metricNames.map((name, at) => [name, metrics[at], facts.metricAt(row, at)]);
-    return [own, named, walked?.at(row), walked?.isGreeted(row), keys, uses];
+    facts.forEachUse(row, (tool, use) => uses.push([facts.toolNames.at(tool), use]));
+    const keys = [facts.by, facts.key, facts.prompt, ...tasks.values()].map((own) => own.at(row));
+    const metrics = facts.metricNamesOf(row).map((name, at) => [name, facts.metricAt(row, at)]);
+    return [facts.reward.at(row), metrics, facts.at(row), facts.isGreeted(row), keys, uses];
   });
-  const all = Object.entries(columns).flatMap(([name, column]) => (name === "key" ? [] : [[name, column.values()]]));
+  const all = Object.entries(columns).flatMap(([name, column]) =>
+    name === "key" ? [] : [[name, column.values(0, parts.count)]],
+  );
   const positions = Array.from({ length: parts.count }, (_, at) => at);
   return {
-    ...{ rows, all, settings: walked?.settings, tasks: [...(walked?.tasks.keys() ?? [])] },
-    parts: positions.map((at) => [parts.keyOf(at), facts.rowsOf([at])]),
+    ...{ rows, all, settings, tasks: Array.from(tasks, ([name, { names }]) => [name, names.list]) },
+    ...{
+      parts: positions.map((at) => [parts.keyOf(at), parts.rowsOf(at)]),
+      fingerprints: parts.fingerprints.values(),
+    },
     ...{ metrics: tally.metrics("train"), names: [...facts.listMetricNames()].sort(), counts: problems.counts },
     ...{ requests: requests.distinct, shapes, training, rewards: [rewards.count, rewards.min, rewards.max] },
   };
 };
 
-it.each([0, 1, 2, 3, 5, 6])("a result that is merged after %i lines is that of all lines", (cut) => {
-  const [merged, later] = [scan(0, cut), scan(cut, lines.length)];
-  merged.merge(later);
-  const whole = listAll(scan(0, lines.length));
-  expect(whole.rows).toHaveLength(10);
-  expect(listAll(merged)).toEqual(whole);
-});
+it.each([0, 1, 2, 3, 5, 6])(
+  "a result without removed parts, and merged after %i lines, is that of all lines",
+  (cut) => {
+    const merged = scan(0, cut);
+    const { parts } = merged;
+    const removeParts = parts.mark();
+    const others = lines.map((line) => line.replace('"f"', '"i"').replace('"model":"x"', '"model":"y"')).toReversed();
+    scan(0, lines.length, { parts, all: others });
+    removeParts();
+    merged.merge(scan(cut, lines.length, { parts }));
+    const whole = listAll(scan(0, lines.length));
+    expect(whole.rows).toHaveLength(10);
+    expect(listAll(merged)).toEqual(whole);
+  },
+);
 
 describe("the index of parts", () => {
   const scanAll = () => {
     const { parts, shapes } = scan(0, lines.length);
     return { parts, shapes, positions: Array.from({ length: parts.count }, (_, at) => at) };
   };
+
+  it("fills each column", () => {
+    const empty = Object.entries(scanAll().parts.columns).filter(([, column]) => column.hasOnlyDefaults);
+    expect(empty.map(([name]) => name)).toEqual([]);
+  });
 
   it("has the shapes, and the line and the kind of each part", () => {
     const { parts, shapes, positions } = scanAll();
