@@ -75,8 +75,8 @@ export interface Ledger extends Writer, Pick<Database, "path" | "isShared"> {
   readonly entriesOfOtherAccounts: (scope: entries.LedgerScope) => AsyncIterable<entries.Entry>;
   /** Returns the row of the scope. */
   readonly makeScope: (scope: entries.LedgerScope) => Promise<number>;
-  readonly saveFacts: (scope: entries.LedgerScope, facts: DestinationFacts) => Promise<void>;
-  readonly readFacts: (scope: entries.LedgerScope) => Promise<DestinationFacts>;
+  readonly saveFacts: (scope: entries.LedgerScope, facts: DestinationState) => Promise<void>;
+  readonly readFacts: (scope: entries.LedgerScope) => Promise<DestinationState>;
 }
 
 type LedgerOptions = Omit<DatabaseOptions, keyof DatabaseLocation> &
@@ -155,7 +155,7 @@ const saveFactsSql = `
     echoes_key = CASE known.echoes_key WHEN 1 THEN 1 ELSE excluded.echoes_key END`;
 
 /** The sizes are lengths of request bodies in bytes. `at` is in milliseconds since 1970. */
-export type DestinationFacts = Readonly<{
+export type DestinationState = Readonly<{
   passed: number | undefined;
   refused: { bytes: number; at: number } | undefined;
   echoesKey: boolean;

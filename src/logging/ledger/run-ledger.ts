@@ -7,7 +7,7 @@ import { dayMs } from "../../text/units.ts";
 import { formatId, isUnknown, type LedgerScope, makeIdempotencyKey, parseId } from "./entries.ts";
 import { leaseLost, ledgerBusy, ledgerMissing, ledgerReplaced } from "./failures.ts";
 import type { NewEntry, RecordedOutcome } from "./file-writer.ts";
-import type { DestinationFacts, Ledger } from "./ledger.ts";
+import type { DestinationState, Ledger } from "./ledger.ts";
 
 export type LedgerPolicy = Readonly<{
   modelId: string;
@@ -47,7 +47,7 @@ export class RunLedger {
   #scope: LedgerScope;
   #ledger: Ledger | undefined;
   readonly #ownRequests = new Set<string>();
-  #facts: DestinationFacts = { passed: undefined, refused: undefined, echoesKey: false };
+  #facts: DestinationState = { passed: undefined, refused: undefined, echoesKey: false };
   /** True if the service echoed a key before this run. */
   #echoedBefore: boolean | undefined;
   #lock: Lock | undefined;
@@ -236,7 +236,7 @@ export class RunLedger {
     this.#echoedBefore ??= this.#facts.echoesKey;
   }
 
-  async #saveFacts(changed: DestinationFacts) {
+  async #saveFacts(changed: DestinationState) {
     this.#facts = changed;
     if (!this.#replaced) await this.#ledger?.saveFacts(this.#scope, changed);
   }

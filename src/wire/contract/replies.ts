@@ -14,7 +14,7 @@ import { findFault } from "../../json/reader.ts";
 
 /** Undefined if the reply is not JSON. `invalidPath` is a dotted path. */
 type ReplyResult<Value> = { readonly value: Value } | { readonly invalidPath: string } | undefined;
-export type ReplyReader<Value> = (bytes: Uint8Array, headers?: Headers) => ReplyResult<Value>;
+export type ReplyReader<Value> = (bytes: Uint8Array, headers?: ReplyHeaders) => ReplyResult<Value>;
 
 export type ReplyEntry<Model> = Readonly<{
   model: Model;
@@ -34,7 +34,7 @@ export type ReplyList<Model = unknown> = Readonly<{
   isUtf8: boolean;
 }>;
 
-type Headers = Readonly<Record<string, string>>;
+type ReplyHeaders = Readonly<Record<string, string>>;
 
 /** Assumed: the interface has no pages, so these are the names that other services use. */
 const moreKey = /^(?:has_?more|has_?next(?:_?page)?|more|(?:is_?)?truncated|(?:is_?)?partial|incomplete)$/i;
@@ -66,7 +66,7 @@ const findMark = (holder: JsonObject, length: number, depth = 0): string | undef
 const isStated = (value: unknown) =>
   typeof value === "string" ? value.trim() !== "" : value === true || typeof value === "number" || isObject(value);
 
-const findHeader = (headers: Headers, length: number) => {
+const findHeader = (headers: ReplyHeaders, length: number) => {
   if (/;\s*rel\s*=\s*(?:"[^"]*\bnext\b|next\b)/i.test(headers.link ?? "")) return "the header Link";
   if (Number(/^(?!bytes).*\/(\d+)$/.exec(headers["content-range"] ?? "")?.[1]) > length)
     return "the header Content-Range";
