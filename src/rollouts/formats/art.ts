@@ -52,7 +52,8 @@ class ArtGroups {
     const group = groups.get(groupIndex) ?? { jsonDigest, firstPosition: position, positions: new Map(), emptyRows: 0 };
     groups.set(groupIndex, group);
     const { positions } = group;
-    const addFault = (fault: string) => this.#faults.push({ file, position, group: String(groupIndex), fault });
+    const addFault = (fault: string) =>
+      this.#faults.push({ file, position, group: { key: String(groupIndex) }, fault });
     const index = row.get("trajectory_index")?.number;
     if (index === undefined) group.emptyRows++;
     else if (positions.has(index)) addFault(`trajectory_index ${index} appears twice in group ${groupIndex}`);
@@ -70,7 +71,7 @@ class ArtGroups {
 
   #addMissing(groups: ReadonlyMap<number, ArtGroup>, file: string) {
     for (const [at, [groupIndex, { positions, firstPosition }]] of sortByKey(groups).entries()) {
-      const group = String(groupIndex);
+      const group = { key: String(groupIndex) };
       const ordered = sortByKey(positions);
       const rank = ordered.findIndex(([index], expected) => index !== expected);
       const [, position] = ordered[rank] ?? [];
@@ -94,7 +95,7 @@ const openRows = (run: FormatRun): Converter => {
       if (!hasSupportedVersion(run, record)) return [];
       const groupIndex = row.require("group_index");
       const { raw, number = Number.NaN } = groupIndex;
-      record.group = raw;
+      record.group = { key: raw };
       if (!Number.isInteger(number)) throw groupIndex.error("group_index is not an integer");
       const json = row.textAt("group_json") ?? "";
       if (json !== last.json) last = { json, jsonDigest: hash("sha256", json) };
@@ -149,7 +150,7 @@ const convertLine = (run: FormatRun, record: SourceRecord): readonly Rollout[] =
   const { value, position } = record;
   const isTrajectory = value.hasAny("messages_and_choices", "exchanges", "reward");
   const isGroup = value.has("trajectories") || (value.has("exceptions") && !isTrajectory);
-  const group = value.get("group_id")?.raw ?? `line ${position}`;
+  const group = { key: value.get("group_id")?.raw ?? `line ${position}` };
   record.group = group;
   const members = isGroup ? value.members().filter(([key]) => !["trajectories", "exceptions"].includes(key)) : [];
   const convertOne = (trajectory: Value) => {

@@ -18,8 +18,6 @@ interface BrokenRecord extends Omit<RuleData<"record-invalid">, "format" | "faul
   fault: string | FaultyText;
   /** The keys of the record. Undefined for other text than JSON. */
   keys?: readonly string[] | undefined;
-  /** True if the missing part of a truncated record can have its group key, if other records have one. */
-  mayLackGroup?: boolean;
 }
 
 /** What this file reads and changes in the conversion of a format. */
@@ -36,7 +34,7 @@ interface OpenConversion {
 }
 
 export const openBrokenGroups = () => {
-  const ungrouped = new Map<ConvertedGroup, Pick<BrokenRecord, "keys" | "location" | "mayLackGroup">>();
+  const ungrouped = new Map<ConvertedGroup, Pick<BrokenRecord, "keys" | "location"> & { mayLackGroup: boolean }>();
   const faults: ((areOthersConverted: boolean) => void)[] = [];
   return {
     faults,
@@ -59,13 +57,14 @@ export const breakGroup = (
   { run: { problems, hasOtherFormats }, format, name, output, broken: { ungrouped, faults } }: OpenConversion,
   rollout: Rollout,
   at: records.RolloutPosition,
-  { location, keys, fault, mayLackGroup = false, ...misfit }: BrokenRecord,
+  { location, keys, fault, ...misfit }: BrokenRecord,
 ) => {
-  const key = rollout.group ?? `broken ${at.record} ${rollout.part?.span.start} ${at.file.name}`;
-  const group = output.addBroken(key, at, rollout);
+  const own = { key: `broken ${at.record} ${rollout.part?.span.start} ${at.file.name}` };
+  const group = output.addBroken(rollout.group ?? own, at, rollout);
   group.isBroken = true;
-  const isUnknown = rollout.group === undefined;
-  if (isUnknown || mayLackGroup) ungrouped.set(group, { keys, location, mayLackGroup: !isUnknown });
+  // The missing part of a truncated record can have its group key, if other records have one.
+  const mayLackGroup = keys === undefined && rollout.group?.isDerived === true;
+  if (!rollout.group || mayLackGroup) ungrouped.set(group, { keys, location, mayLackGroup });
   const shown = { ...location, readAt: `${name}:${group.position + 1}` };
   if (typeof fault !== "string") reportSyntaxFault(fault, (rule, data) => problems.report(rule, data, shown));
   else
@@ -87,12 +86,12 @@ export const breakUnreadable = (conversion: OpenConversion, raw: input.RawRecord
   const text = fault && { bytes, fault, isLast: records.isAtEnd(raw), isDocument: !isLine, isFormatGiven };
   const record = value && { ...records.toRecord(value, raw, at), isTruncated: true };
   const rollouts = record && records.convertRecord(converter, record);
-  const mayLackGroup = record?.isGroupDerived === true;
-  const memberGroup = format.records.zip?.exec(member ?? "")?.[1];
-  const unknown = { group: value || conversion.isGroupedByKey ? undefined : memberGroup };
+  const [, memberKey] = (value || conversion.isGroupedByKey ? undefined : format.records.zip?.exec(member ?? "")) ?? [];
+  const unknown: Rollout = memberKey === undefined ? {} : { group: { key: memberKey } };
   const location = records.locateByte(raw, fault?.at ?? 0);
-  for (const group of new Set((rollouts?.[0] ? rollouts : [unknown]).map((rollout) => rollout.group)))
-    breakGroup(conversion, { group }, at, { fault: text ?? raw.fault ?? "", location, mayLackGroup });
+  const groups = new Map((rollouts?.[0] ? rollouts : [unknown]).map((rollout) => [rollout.group?.key, rollout.group]));
+  for (const group of groups.values())
+    breakGroup(conversion, { group }, at, { fault: text ?? raw.fault ?? "", location });
 };
 
 export const breakAmbiguous = ({ run, format, name, output, broken, ...conversion }: OpenConversion) => {

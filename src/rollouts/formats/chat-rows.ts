@@ -89,15 +89,14 @@ const convertRow = (run: FormatRun, rows: ChatRows, { record, recordedKey, steps
   const { value: row } = record;
   // The policy changes at each step, so only a group that the file states can have several steps.
   const key = recordedKey?.startsWith("group_id ") ? recordedKey : recordedKey && `${steps} ${recordedKey}`;
-  if (key !== undefined) record.group = key;
-  record.isGroupDerived = key === undefined;
+  if (key !== undefined) record.group = { key };
   const prompt = rows.readPrompt(row);
   const rollouts = rows.readGroup?.(run, record);
   if (rollouts) return rollouts;
   const system = rows.isDataset ? keys.findSystem(row, prompt[0]) : [];
   // Rollouts of different contexts are never one group.
   const context = keys.listContext(run, row, prompt, record.group === undefined);
-  record.group ??= findPromptKey(steps, [...system, ...prompt, ...context], listMedia(row));
+  record.group ??= { key: findPromptKey(steps, [...system, ...prompt, ...context], listMedia(row)), isDerived: true };
   const { rewards, rewardFrom = [rows.rewardKey] } = run.options;
   const isFailed = !rewards && readPath(row, rewardFrom) === undefined;
   if (isFailed && isEmpty(row, rewardFrom)) return run.skip(row, "a row without a score");
@@ -221,7 +220,7 @@ export const openaiChat = chatRows({
     const messages = chat.unwrap(row.get("messages"));
     return chat.haveTexts(messages, "role") && !isOtherRow(row, messages);
   },
-  listTurns: (row) => ({ sampled: chat.unwrap(row.get("messages"))?.items() ?? [] }),
+  listTurns: (row) => ({ sampled: chat.unwrap(row.get("messages"))?.items() ?? [], id: keys.findRolloutId(row) }),
   readPrompt: (row) => takeBefore(requireMessages(row).items(), isAnswer),
   readTurns: (run, row) => {
     const messages = requireMessages(row);
@@ -259,8 +258,7 @@ const trlRows: ChatRows = {
   },
   listTurns: (row) => {
     if (row.has("completions")) return undefined;
-    const [prompt, completion] = [row.get("prompt"), row.get(completionKey(row) ?? "completion")].map(chat.unwrap);
-    return { prompt: prompt?.text ?? prompt?.items() ?? [], sampled: completion?.text ?? completion?.items() ?? [] };
+    return keys.readTurns(row, completionKey(row) ?? "completion");
   },
   openIds: openTableIds,
   readReward: (_, row) => {
@@ -277,7 +275,7 @@ const trlRows: ChatRows = {
   },
   readGroup: (run, record) => {
     if (!record.value.has("completions")) return undefined;
-    record.group = `${record.file} row ${record.position}`;
+    record.group = { key: `${record.file} row ${record.position}`, isDerived: !record.group };
     return convertCompletions(run, record);
   },
 };

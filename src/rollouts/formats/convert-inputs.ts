@@ -217,7 +217,7 @@ const convertRaw = (conversion: FormatConversion, raw: RawRecord, at: records.Ro
   const { value } = record;
   const { noted } = run;
   const rollouts = records.convertRecord(converter, record);
-  if (record.group !== undefined && record.isGroupDerived !== true) conversion.hasRecordedGroups = true;
+  if (record.group && !record.group.isDerived) conversion.hasRecordedGroups = true;
   if (!rollouts) return;
   if (rollouts.length === 0 && run.noted === noted) conversion.formatRun.skip(value, "a record without a rollout");
   const misfit = rollouts.some(({ error }) => error) ? describeMisfit(conversion, record) : {};

@@ -22,6 +22,14 @@ export interface FormatOptions extends SpoolOptions {
   readonly skipsDigests?: boolean | undefined;
 }
 
+export type Group = Readonly<{
+  key: string;
+  /** True if groups of all files share the keys. Default: only those of files with the same `groupScope`. */
+  spansFiles?: boolean;
+  /** True if the record has no group key. In a truncated record, the key can be in the missing part. */
+  isDerived?: boolean;
+}>;
+
 export interface SourceRecord {
   readonly value: Value;
   readonly file: string;
@@ -36,17 +44,15 @@ export interface SourceRecord {
   /** The bytes of a record with NaN or Infinity. `isAllowed` is `Format.hasNonFinite`. */
   readonly nonFinite?: Readonly<{ bytes: Buffer; isAllowed: boolean }> | undefined;
   readonly invalidText?: string | undefined;
-  /** The key of the group that becomes invalid if the record cannot be converted. */
-  group?: string | undefined;
-  /** True if the record has no group key. In a truncated record, the key can be in the missing part. */
-  isGroupDerived?: boolean | undefined;
+  /** The group that becomes invalid if the record cannot be converted. */
+  group?: Group | undefined;
   /** The id of the record's only rollout. */
   id?: string | undefined;
 }
 
 export type Rollout = Readonly<{
-  /** The group key. Files with the same `groupScope` share groups. Default: `SourceRecord.group`. */
-  group?: string | undefined;
+  /** Default: `SourceRecord.group`. */
+  group?: Group | undefined;
   /** The record's part for this rollout. Default: the whole record. */
   part?: Value;
   documents?: readonly Value[];
@@ -64,7 +70,7 @@ export type Rollout = Readonly<{
   id?: string | undefined;
 }>;
 
-export type RecordFault = Pick<SourceRecord, "file" | "position"> & Readonly<{ group: string; fault: string }>;
+export type RecordFault = Pick<SourceRecord, "file" | "position"> & Readonly<{ group: Group; fault: string }>;
 
 export interface FormatRun extends ConversionNotes {
   skip(value: Value, subject: string): readonly never[];
@@ -99,6 +105,8 @@ export interface Converter {
 export interface RowTurns {
   readonly prompt?: readonly Value[] | string;
   readonly sampled: readonly Value[] | string;
+  /** The id of the rollout in its group. */
+  readonly id: string | undefined;
 }
 
 export type Format = Readonly<{
@@ -132,8 +140,6 @@ export type Format = Readonly<{
   isLossy?: boolean;
   /** Returns the messages of a row; undefined for several rollouts. */
   listTurns?(row: Value): RowTurns | undefined;
-  /** Returns the id of a row's rollout in its group. Default: that of the usual columns. */
-  findRolloutId?(row: Value): string | undefined;
   recognizes(first: SourceRecord): boolean | undefined;
   open(run: FormatRun): Converter;
 }>;

@@ -4,8 +4,7 @@ import { toKeyPaths } from "../index/ambiguous-groups.ts";
 import { formatKey } from "../index/group-key.ts";
 import { unwrap } from "../messages/chat.ts";
 import type { Value } from "../messages/value.ts";
-import type { Converter, Format, FormatOptions, SourceRecord } from "./format.ts";
-import { crossFileMark } from "./written-rollout.ts";
+import type { Converter, Format, FormatOptions, Group, SourceRecord } from "./format.ts";
 
 /** A rollout without a key is a group of its own. Keys can be in its part, record or documents. */
 export const groupByKeys = (
@@ -17,23 +16,23 @@ export const groupByKeys = (
   const keyPaths = groupBy.map((name) =>
     toKeyPaths(name).map((path) => path.map((step) => (/^\d+$/.test(step) ? Number(step) : step))),
   );
-  const findKey = (holders: readonly (Value | undefined)[]) => {
+  const findGroup = (holders: readonly (Value | undefined)[]): Group | undefined => {
     const keys = keyPaths.map(
       (paths) => holders.flatMap((holder) => paths.flatMap((path) => findInner(holder, path) ?? []))[0],
     );
     const texts = keys.flatMap((key) => (key ? formatKey(key) : []));
-    return texts.length < keys.length ? undefined : `${crossFileMark}${texts.join()}`;
+    return texts.length < keys.length ? undefined : { key: texts.join(), spansFiles: true };
   };
   const convert = (record: SourceRecord) => {
     const { value, file, position } = record;
     try {
       return converter.convert(record)?.map((rollout, at) => {
         const { part, documents = [] } = rollout;
-        return { ...rollout, group: findKey([part, value, ...documents]) ?? `${position}.${at} ${file}` };
+        const own = { key: `${position}.${at} ${file}`, isDerived: true };
+        return { ...rollout, group: findGroup([part, value, ...documents]) ?? own };
       });
     } finally {
-      record.group = findKey([value]);
-      record.isGroupDerived = record.group === undefined;
+      record.group = findGroup([value]);
     }
   };
   return { ...converter, convert };

@@ -11,7 +11,7 @@ import type { Value } from "../messages/value.ts";
 import { invalidInput } from "../rules/failures.ts";
 import type { Path } from "../rules/positions.ts";
 import { Problems } from "../rules/problems.ts";
-import type { Converter, Format, FormatOptions, Rollout } from "./format.ts";
+import type { Converter, Format, FormatOptions, Group, Rollout } from "./format.ts";
 import {
   type ConvertedFile,
   convertRecord,
@@ -19,7 +19,7 @@ import {
   parseRecord,
   type RolloutPosition,
 } from "./source-records.ts";
-import { type ConvertedGroup, crossFileMark, type WrittenRollout } from "./written-rollout.ts";
+import type { ConvertedGroup, WrittenRollout } from "./written-rollout.ts";
 
 const maxBufferedBytes = 2 ** 20;
 
@@ -54,7 +54,7 @@ export class GroupLines {
   }
 
   add(rollout: Rollout, value: Value, { file, record, position }: RolloutPosition) {
-    const group = this.#findGroup(rollout.group ?? "", { file, record });
+    const group = this.#findGroup(rollout.group ?? { key: "" }, { file, record });
     const { trajectory, index, part, documents = [], identity = "", id } = rollout;
     const before = group.rollouts.at(-1);
     if (!before) this.#startGroup(group, rollout.members);
@@ -75,8 +75,8 @@ export class GroupLines {
     return { group, rollout: written };
   }
 
-  addBroken(key: string, at: RolloutPosition, { part, id }: Rollout) {
-    const group = this.#findGroup(key, at);
+  addBroken(of: Group, at: RolloutPosition, { part, id }: Rollout) {
+    const group = this.#findGroup(of, at);
     this.#isInOrder = false;
     const nothing = { start: 0, length: 0, digest: "", exception: "", index: undefined };
     const rollout: WrittenRollout = { ...at, ...nothing, span: part?.span, id, isBroken: true };
@@ -108,13 +108,12 @@ export class GroupLines {
     await Promise.all([this.#spool.discard(), this.#ordered?.discard()]);
   }
 
-  #findGroup(key: string, { file, record }: Pick<RolloutPosition, "file" | "record">) {
-    const isKeyed = key.startsWith(crossFileMark);
-    const fullKey = isKeyed ? key : `${file.fileSet} ${file.areRecordsApart ? record : ""} ${key}`;
+  #findGroup({ key, spansFiles = false }: Group, { file, record }: Pick<RolloutPosition, "file" | "record">) {
+    const fullKey = spansFiles ? ` ${key}` : `${file.fileSet} ${file.areRecordsApart ? record : ""} ${key}`;
     const existing = this.#byKey.get(fullKey);
     if (existing) return existing;
     const empty = { isBroken: false, trajectories: 0, members: "" };
-    const group: ConvertedGroup = { position: this.groups.length, rollouts: [], isKeyed, ...empty };
+    const group: ConvertedGroup = { position: this.groups.length, rollouts: [], spansFiles, ...empty };
     this.groups.push(group);
     this.#byKey.set(fullKey, group);
     return group;
@@ -178,11 +177,11 @@ const isLastFinishDerived = (trajectory: Json | undefined) => {
 /** @param keys names that `--group-by` could use instead */
 export const findKeyUse = (groups: readonly ConvertedGroup[], keys: readonly string[]): sources.GroupKeyUse => {
   const filesOf = ({ rollouts }: ConvertedGroup) => new Set(rollouts.map(({ file }) => file)).size;
-  const lacksKey = ({ isKeyed, isBroken }: ConvertedGroup) => !isKeyed && !isBroken;
+  const lacksKey = ({ spansFiles, isBroken }: ConvertedGroup) => !spansFiles && !isBroken;
   return {
     keys,
-    isUsed: groups.some(({ isKeyed }) => isKeyed),
-    joined: groups.filter((group) => group.isKeyed && filesOf(group) > 1).length,
+    isUsed: groups.some(({ spansFiles }) => spansFiles),
+    joined: groups.filter((group) => group.spansFiles && filesOf(group) > 1).length,
     linesWithout: groups.flatMap((group, at) => (lacksKey(group) ? at + 1 : [])),
   };
 };

@@ -37,7 +37,7 @@ const convertRollouts = (run: FormatRun, record: SourceRecord) => {
   }
   const task = value.get("task_checksum") ?? value.get("task_name");
   if (!task) throw value.error("task_checksum and task_name are missing, so the group is unknown");
-  record.group = JSON.stringify([dirname(dirname(file)), task.raw, ...listPolicy(value)]);
+  record.group = { key: JSON.stringify([dirname(dirname(file)), task.raw, ...listPolicy(value)]) };
   record.id = value.textAt("id");
   const error = value.get("exception_info");
   const rewards = value.metricMembers("verifier_result", "rewards");
@@ -48,7 +48,7 @@ const convertRollouts = (run: FormatRun, record: SourceRecord) => {
   }
   const steps = value.get("step_results");
   // The other trials of the task stay a group.
-  if (steps?.has(0)) record.group = JSON.stringify([file, task.raw]);
+  if (steps?.has(0)) record.group = { key: JSON.stringify([file, task.raw]) };
   if (steps?.has(0)) throw steps.error("trials of several steps are not supported (omit the trial)");
   return [convertTrajectory(run, record, rewards)];
 };

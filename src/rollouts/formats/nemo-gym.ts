@@ -5,7 +5,7 @@ import { literal } from "../messages/output-json.ts";
 import { convertInput, convertOutput, convertPrompt, isPlaceholder } from "../messages/responses.ts";
 import type { Members, Value } from "../messages/value.ts";
 import * as build from "./build-trajectory.ts";
-import type { Format, FormatRun, SourceRecord } from "./format.ts";
+import type { Format, FormatRun, Group, SourceRecord } from "./format.ts";
 import { formatSteps, listInnerSteps, readSteps } from "./row-keys.ts";
 import { convertMessages } from "./tau2.ts";
 
@@ -39,7 +39,7 @@ const convertRollouts = (run: FormatRun, record: SourceRecord) => {
   }
   record.group = findGroup(record);
   const rollout = value.get("_ng_rollout_index");
-  const id = rollout && `${record.group} ${rollout.raw}`;
+  const id = rollout && `${record.group.key} ${rollout.raw}`;
   const isFirst = run.isFirst(id ?? `${position} ${file}`, record);
   if (!value.has("_ng_failure_class") && !failureFiles.test(file)) {
     const failure = findFailure(value);
@@ -105,17 +105,17 @@ const isTau2 = (row: Value) =>
   row.has("result", "termination_reason") || (row.has("evaluation_type") && row.get("task")?.isObject === true);
 
 /** Tasks of different files can have the same number, so the group key includes the file. */
-const findGroup = (record: SourceRecord) => {
-  const { value, file } = record;
+const findGroup = ({ value, file }: SourceRecord): Group => {
   const scope = [file.replace(failureFiles, ""), formatSteps(readSteps(value))];
   const task = value.get("_ng_task_index");
-  if (task) return JSON.stringify([...scope, task.raw]);
-  record.isGroupDerived = true;
+  if (task) return { key: JSON.stringify([...scope, task.raw]) };
   const params = value.get("responses_create_params");
   const prompt = isTau2(value) ? value.get("task", "id") : params?.get("input");
   if (!prompt) throw value.error("_ng_task_index and the prompt are missing, so the group is unknown");
-  if (isTau2(value)) return JSON.stringify([...scope, value.get("config", "domain")?.raw, prompt.raw]);
-  return JSON.stringify([...scope, hash("sha256", `${params?.get("instructions")?.raw ?? ""}\n${prompt.raw}`, "hex")]);
+  const inputs = isTau2(value)
+    ? [value.get("config", "domain")?.raw, prompt.raw]
+    : [hash("sha256", `${params?.get("instructions")?.raw ?? ""}\n${prompt.raw}`, "hex")];
+  return { key: JSON.stringify([...scope, ...inputs]), isDerived: true };
 };
 
 /** Finds a failure whose row has a reward all the same. */

@@ -3,7 +3,7 @@ import { appendTo, listByKey } from "../../text/lists.ts";
 import { formatCanonically, readOnlyText } from "../messages/said-content.ts";
 import type { Value } from "../messages/value.ts";
 import type { Format, SourceRecord } from "./format.ts";
-import { findRolloutId, findTurnNumber, formatSteps, readSteps } from "./row-keys.ts";
+import { findTurnNumber, formatSteps, readSteps } from "./row-keys.ts";
 import type { ConvertedGroup, WrittenRollout } from "./written-rollout.ts";
 
 interface RolloutRow {
@@ -52,13 +52,12 @@ export class RolloutParts {
   ) {
     const turns = format.listTurns?.(value);
     if (!turns) return;
-    const { prompt = [], sampled } = turns;
+    const { prompt = [], sampled, id } = turns;
     const said = [prompt, sampled].flatMap((part) => (typeof part === "string" ? part : part.map(formatTurn)));
     const text = typeof prompt === "string" && typeof sampled === "string" ? `${prompt}${sampled}` : undefined;
     const digests: number[] = [];
     for (const turn of said) digests.push(extendDigest(digests.at(-1) ?? 0, turn.trim()));
     const scope = `${formatSteps(readSteps(value))} ${file}`;
-    const id = format.findRolloutId ? format.findRolloutId(value) : findRolloutId(value);
     const last = this.#last.get(group);
     const continues = last?.scope === scope && isContinued(last, { digests, text });
     const whole = text?.trimEnd() ?? "";

@@ -10,7 +10,7 @@ import { formatCanonically, formatSaid } from "../messages/said-content.ts";
 import { type Members, openKeyFacts, Value } from "../messages/value.ts";
 import { isContextColumn } from "../rules/row-columns.ts";
 import { canNamePolicy, isPolicyColumn, isStep, stepHolders } from "../rules/step-columns.ts";
-import type { FormatRun, SourceRecord } from "./format.ts";
+import type { FormatRun, RowTurns, SourceRecord } from "./format.ts";
 
 const stepKeys = openKeyFacts((keys) => keys.filter(isStep));
 
@@ -67,6 +67,15 @@ export const findRolloutId = (row: Value) => {
       if (value.isScalar) return `${column} ${formatCanonically(value)}`;
     }
   return undefined;
+};
+
+/** Returns the turns of a row with a prompt and a completion. */
+export const readTurns = (row: Value, completionKey: string): RowTurns => {
+  const [prompt = [], sampled = []] = ["prompt", completionKey].map((key) => {
+    const turns = unwrap(row.get(key));
+    return turns?.text ?? turns?.items();
+  });
+  return { prompt, sampled, id: findRolloutId(row) };
 };
 
 /** Columns in which writers of a row for each turn number the turns. */
@@ -203,10 +212,10 @@ type Counts = Map<string, number>;
 export const openDivisions = (usedKeys: readonly string[]) => {
   const groups = new Map<string, { rows: number; columns: Map<string, Counts> }>();
   let rows = 0;
-  const add = ({ value: row, file, group: key }: SourceRecord) => {
-    if (key === undefined || rows++ >= maxComparedRows) return;
-    const group = groups.get(`${file} ${key}`) ?? { rows: 0, columns: new Map<string, Counts>() };
-    groups.set(`${file} ${key}`, group);
+  const add = ({ value: row, file, group: of }: SourceRecord) => {
+    if (!of || rows++ >= maxComparedRows) return;
+    const group = groups.get(`${file} ${of.key}`) ?? { rows: 0, columns: new Map<string, Counts>() };
+    groups.set(`${file} ${of.key}`, group);
     group.rows++;
     const objects = row.members().filter(([, value]) => value.isObject);
     const others = objects.map(([key, value]) => [`${key}.`, value] as const);

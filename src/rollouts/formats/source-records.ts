@@ -81,7 +81,7 @@ export const toRecord = (value: Value, raw: RawRecord, at: RolloutPosition, nonF
   const { name, records } = at.file;
   const isListed = records.isList === true;
   const file = isListed ? nameListed(name, at.record) : name;
-  const unset = { group: undefined, isGroupDerived: undefined, id: undefined };
+  const unset = { group: undefined, id: undefined };
   return { value, file, position: at.record, member, isWhole, isListed, nonFinite, invalidText, ...unset };
 };
 
@@ -120,8 +120,8 @@ export const convertRecord = (converter: Converter, record: SourceRecord): reado
 const keepFirstOfGroups = (rollouts: readonly Rollout[]) => {
   const groups = new Set<string | undefined>();
   return rollouts.filter(({ part, group }) => {
-    const isFirst = !groups.has(group);
-    groups.add(group);
+    const isFirst = !groups.has(group?.key);
+    groups.add(group?.key);
     return part || isFirst;
   });
 };

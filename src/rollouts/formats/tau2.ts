@@ -103,7 +103,7 @@ const domainOf = ({ value }: Results) => value?.get("info", "environment_info", 
 
 const findGroup = (simulation: Value, results: Results) => {
   const task = simulation.get("task_id");
-  return task && `${results.file} ${domainOf(results)?.text ?? ""} ${task.plain}`;
+  return task && { key: `${results.file} ${domainOf(results)?.text ?? ""} ${task.plain}` };
 };
 
 const convertTurns = (run: FormatRun, simulation: Value, { value }: Results) => {

@@ -29,7 +29,7 @@ export const skipUnrated = (format: Format): Format => ({
       convert: (record) => {
         const { value, file, position } = record;
         const isRated = !isUnrated(run, value);
-        const fault = isRated ? undefined : { file, position, group: "unrated", fault: unratedFault };
+        const fault = isRated ? undefined : { file, position, group: { key: "unrated" }, fault: unratedFault };
         if (isRated || !faults.has(file)) faults.set(file, fault);
         return isRated
           ? converter.convert(record)

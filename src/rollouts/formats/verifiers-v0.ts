@@ -6,8 +6,7 @@ import { formatCanonically, formatSaid } from "../messages/said-content.ts";
 import type { Members, Value } from "../messages/value.ts";
 import * as build from "./build-trajectory.ts";
 import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
-import { formatSteps, listInnerSteps, listUsage, openDivisions, readSteps } from "./row-keys.ts";
-import { crossFileMark } from "./written-rollout.ts";
+import { formatSteps, listInnerSteps, listUsage, openDivisions, readSteps, readTurns } from "./row-keys.ts";
 
 export const verifiersV0: Format = {
   name: "verifiers-v0",
@@ -28,10 +27,7 @@ export const verifiersV0: Format = {
     (value.has("completion") || (value.has("error") && value.has("example_id"))) &&
     value.hasAny("example_id", "id") &&
     value.hasAny("task", "answer", "info", "metrics"),
-  listTurns: (row) => {
-    const [prompt, sampled] = ["prompt", "completion"].map((key) => unwrap(row.get(key)));
-    return { prompt: prompt?.text ?? prompt?.items() ?? [], sampled: sampled?.text ?? sampled?.items() ?? [] };
-  },
+  listTurns: (row) => readTurns(row, "completion"),
   open: (run) => {
     let environment = "";
     const divisions = openDivisions(usedKeys);
@@ -56,9 +52,9 @@ const convertRollout = (run: FormatRun, record: SourceRecord, environment: strin
   const group = row.get("group_id");
   const example = row.get("example_id")?.raw ?? digestExample(row);
   // Since 0.6, prime-rl cuts batches within groups, which continue in the file of the next step.
-  const scope = build.isUuid(group?.text ?? "") ? crossFileMark : "group ";
-  record.group = group ? `${scope}${group.raw}` : `${formatSteps(readSteps(row))} ${environment} ${example}`;
-  record.isGroupDerived = !group;
+  const recorded = group && { key: `group ${group.raw}`, spansFiles: build.isUuid(group.text ?? "") };
+  const derived = { key: `${formatSteps(readSteps(row))} ${environment} ${example}`, isDerived: true };
+  record.group = recorded ?? derived;
   const error = row.get("error");
   if (error && !error.isBlank) return [{ exception: buildError(error) }];
   const skipped = build.skipUnscored(run, record, [row, row.get("reward")]);

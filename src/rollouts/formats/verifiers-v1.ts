@@ -4,7 +4,7 @@ import { decidedChoice, toChatMessage, toLogprobs, toTools } from "../messages/c
 import { literal, rawLiteral } from "../messages/output-json.ts";
 import type { Members, Value } from "../messages/value.ts";
 import { buildException, buildTrajectory, findReward, isUuid, noteVersion, skipUnscored } from "./build-trajectory.ts";
-import type { Converter, Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
+import type { Converter, Format, FormatRun, Group, Rollout, SourceRecord } from "./format.ts";
 
 /** prime-rl 0.9.1 writes the traces of a run here. */
 const streamFile = /(?:^|[/\\])stream[/\\]\d+\.jsonl(?:\.zst|\.gz)?$/;
@@ -55,20 +55,20 @@ const openSplitFilter = (run: FormatRun) => {
   };
 };
 
-type EpisodeFacts = Readonly<{ key: string; failedEpisode: Value | undefined }>;
+type Episode = Readonly<{ own: Group; failedEpisode: Value | undefined }>;
 
 const openEpisodes = (run: FormatRun): Converter => {
   const isOfOtherSplit = openSplitFilter(run);
   /** The first agent of each group key. Each other agent has a separate group. */
   const agents = new Map<string, string>();
-  const rolloutsOf = (trace: Value, record: SourceRecord, { key, failedEpisode }: EpisodeFacts): readonly Rollout[] => {
+  const rolloutsOf = (trace: Value, record: SourceRecord, { own, failedEpisode }: Episode): readonly Rollout[] => {
     if (trace.get("agent", "trainable")?.data === false)
       return run.skip(trace, "a trace of an agent that is not trainable");
     noteVersion(run, "a trace", trace.get("version"));
     const name = trace.get("agent", "name")?.text ?? "agent";
-    const first = agents.get(key) ?? name;
-    agents.set(key, first);
-    const group = first === name ? key : `${key} ${JSON.stringify(name)}`;
+    const first = agents.get(own.key) ?? name;
+    agents.set(own.key, first);
+    const group = first === name ? own : { ...own, key: `${own.key} ${JSON.stringify(name)}` };
     record.group = group;
     const failed = isFailed(trace) ? trace : failedEpisode;
     const skipped = failed ? undefined : skipUnscored(run, record, [trace, findScores(trace)[0]]);
@@ -84,12 +84,12 @@ const openEpisodes = (run: FormatRun): Converter => {
       if (isOfOtherSplit(record)) return undefined;
       if (isRepeated(run, record))
         return run.skip(value, "a record of `all`, because `effective` has the rollouts that count");
-      const key = findKey(record);
-      record.group = key;
+      const own = findGroup(record);
+      record.group = own;
       const traces = value.has("nodes") ? [value] : value.requireItems("traces");
       // prime-rl does not train on other traces of a failed episode, whose rewards may not be final.
       const failedEpisode = value.get("ok")?.data === false ? value : undefined;
-      const rollouts = traces.flatMap((trace) => rolloutsOf(trace, record, { key, failedEpisode }));
+      const rollouts = traces.flatMap((trace) => rolloutsOf(trace, record, { own, failedEpisode }));
       const hasFailedBefore = traces.length === 0 && value.has("errors", 0);
       const isLost = rollouts.length === 0 && (hasFailedBefore || isFailed(value));
       return isLost ? [{ id: value.get("id")?.raw, exception: buildFailure(value) }] : rollouts;
@@ -139,8 +139,7 @@ const readEither = (episode: Value, trace: Value | undefined, path: string) =>
   episode.get(...path.split(".")) ?? trace?.get(...path.split("."));
 
 /** prime-rl writes the rollouts of a group to the files of several steps. */
-const findKey = (record: SourceRecord) => {
-  const { value, file } = record;
+const findGroup = ({ value, file }: SourceRecord): Group => {
   const [trace] = value.items("traces");
   const read = (paths: string) => {
     for (const path of paths.split(" ")) {
@@ -153,14 +152,15 @@ const findKey = (record: SourceRecord) => {
   // A resumed evaluation has several run ids in one file.
   const runId = step || value.has("run", "work") || read("run.type")?.text !== "eval" ? read("run.id") : undefined;
   const group = read("group.id group_id info.group_id");
-  if (group) return JSON.stringify([runId?.raw ?? (isUuid(group.text ?? "") ? "" : ` ${file}`), group.raw]);
-  record.isGroupDerived = true;
+  if (group) return { key: JSON.stringify([runId?.raw ?? (isUuid(group.text ?? "") ? "" : ` ${file}`), group.raw]) };
   const task = read("task.key task.hash task.data");
   if (!task && (trace ?? value.get("nodes"))) throw value.error("the group and the task are missing");
   // An episode that failed before its first trace has no task in verifiers 0.3.0.
   const taskKey = task ? (task.isObject ? hash("sha256", task.raw) : task.raw) : `episode ${value.get("id")?.raw}`;
-  const within = [read("run.work.type run.type"), step, read("env.id env_name info.env_name")];
-  return JSON.stringify([runId?.raw ?? ` ${file}`, ...within.map((part) => part?.raw ?? null), taskKey]);
+  const within = [read("run.work.type run.type"), step, read("env.id env_name info.env_name")].map(
+    (part) => part?.raw ?? null,
+  );
+  return { key: JSON.stringify([runId?.raw ?? ` ${file}`, ...within, taskKey]), isDerived: true };
 };
 
 const isFailed = (holder: Value) => {

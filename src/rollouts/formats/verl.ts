@@ -47,7 +47,11 @@ export const verl = chatRows({
   isLossy: true,
   recognizes: (row) =>
     row.get("input")?.isText && row.get("output")?.isText && row.get("score")?.canBeMetric && row.hasAny("step", "gts"),
-  listTurns: (row) => ({ prompt: row.textAt("input") ?? "", sampled: row.textAt("output") ?? "" }),
+  listTurns: (row) => {
+    const { raw = "" } = row.get("uid") ?? {};
+    const id = rolloutNumbers.test(raw) ? raw.replace(/_\d+"$/, "") : undefined;
+    return { prompt: row.textAt("input") ?? "", sampled: row.textAt("output") ?? "", id };
+  },
   // The expected answer tells prompts with unrecorded images apart.
   readPrompt: (row) => [requirePrompt(row), row.get("gts") ?? null],
   readTurns: (run, row) => {
@@ -57,8 +61,4 @@ export const verl = chatRows({
   readReward,
   // In 0.8.0 and newer, a uid is `{prompt}_{rollout}_{output}`. Other rollouts of a prompt have the same uid.
   findGroup: (row) => row.get("uid")?.raw.replace(rolloutNumbers, ""),
-  findRolloutId: (row) => {
-    const { raw = "" } = row.get("uid") ?? {};
-    return rolloutNumbers.test(raw) ? raw.replace(/_\d+"$/, "") : undefined;
-  },
 });

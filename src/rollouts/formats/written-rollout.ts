@@ -20,12 +20,9 @@ export interface WrittenRollout extends RolloutPosition, Pick<Rollout, "id" | "i
 export interface ConvertedGroup {
   readonly position: number;
   readonly rollouts: WrittenRollout[];
-  /** True for a group of `--group-by`. */
-  readonly isKeyed: boolean;
+  /** True for a group with a key of `--group-by`. */
+  readonly spansFiles: boolean;
   isBroken: boolean;
   trajectories: number;
   members: string;
 }
-
-/** A prefix for the keys of groups that span files. */
-export const crossFileMark = "\0";
