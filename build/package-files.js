@@ -20,7 +20,6 @@ const credentialVariables = [
   ["ROLLCALL_LEDGER", "the ledger: a file, or postgres://…"],
   ["ROLLCALL_LEDGER_FILE", "a file that contains the postgres:// URL of the ledger"],
   ["ROLLCALL_STORE", "the store of the local service, a file"],
-  ["ROLLCALL_USE, ROLLCALL_ORIGIN", "set for credential_command: the use and the origin of the key"],
 ];
 
 const writePackageFiles = async () => {
