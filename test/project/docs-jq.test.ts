@@ -55,11 +55,13 @@ describe.skipIf(!hasJq)("the blocks of the guides with jq (skipped without jq 1.
     for (const [at, output] of outputs.entries()) expect(await run(blocks[at] ?? "", local)).toMatch(output);
   });
 
-  it("make a valid trajectory of a call of OpenAI", async (context) => {
+  it("make a valid trajectory of a call of OpenAI, and none of a failed call", async (context) => {
     const [block = ""] = blocksOf("docs/guide/traced-calls.md");
     const service = await faultyService(context);
-    const call = readFileSync("test/samples/call.json", "utf8");
-    service.next((asked) => asked.answer(200, { body: call }));
+    for (const name of ["call", "call.exception"]) {
+      const body = readFileSync(`test/samples/${name}.json`, "utf8");
+      service.next((asked) => asked.answer(200, { body }));
+    }
     const env = {
       id: "call",
       ROLLCALL_BASE_URL: service.url,
@@ -67,5 +69,6 @@ describe.skipIf(!hasJq)("the blocks of the guides with jq (skipped without jq 1.
       ROLLCALL_PROJECT: "team/project",
     };
     expect(await run(block, env)).toMatch(/^status\s+valid\ngroups.read\s+1\n/);
+    await expect(run(block, env)).rejects.toThrow("the call has no choice");
   });
 });
