@@ -50,10 +50,10 @@ const login = command({
     });
     const { profile } = started.settings;
     const uses = started.logins.map(({ use }) => use);
-    const state = noCheck ? "untried" : await testKey(context, started);
+    const state = noCheck ? "not tested" : await testKey(context, started);
     const file = await started.save();
     screen.notice(`saved the key for ${uses.join(", ")} in the profile ${profile} (${file})`);
-    if (!noCheck && state === "untried") screen.warn(untriedKeyProblem(...untriedReason(uses, profile)));
+    if (!noCheck && state === "not tested") screen.warn(untestedKeyProblem(...untestedReason(uses, profile)));
     const exampleCommand = uses.includes("log") ? "log <model-id> <file> --split <name>" : "call read <call-id>";
     const next = inProfile(`rollcall ${uses.includes("inference") ? "models" : exampleCommand}`, profile);
     for (const name of findSecretVariables(context.host, uses))
@@ -61,7 +61,7 @@ const login = command({
     screen.notice(`next: \`${next}\``);
     if (screen.isForProgram)
       await printDocument(screen, {
-        ...{ profile, saved: started.logins, checked: state === "taken" },
+        ...{ profile, saved: started.logins, checked: state === "accepted" },
         next: nameProgram(`\`${next}\``).slice(1, -1),
       });
   },
@@ -87,7 +87,7 @@ const testKey = async (context: Context, { settings, logins, replacedOrigin: rep
   const setting = failure.code === "unavailable" ? undefined : where?.setting;
   const [why, first] =
     setting === undefined ? ["is unavailable", "later, "] : ["does not answer as expected", `check ${setting}, then `];
-  const problem = untriedKeyProblem(`${origin} ${why}`, `${first}run \`${retestCommand(settings.profile)}\``);
+  const problem = untestedKeyProblem(`${origin} ${why}`, `${first}run \`${retestCommand(settings.profile)}\``);
   if (replaced !== undefined) {
     const message = `${problem.message}, so the key for ${replaced} was not replaced`;
     const hint = `check ${setting ?? "the URL"}, log in to another profile with --profile <name>, or pass --no-check to replace the saved key`;
@@ -97,19 +97,18 @@ const testKey = async (context: Context, { settings, logins, replacedOrigin: rep
   return state;
 };
 
-const untriedKeyProblem = (why: string, advice: string): Problem => {
+const untestedKeyProblem = (why: string, advice: string): Problem => {
   return { rule: "key-not-verified", severity: "warning", message: `the key was not tested: ${why}`, advice };
 };
 
 const retestCommand = (profile: string) => inProfile("rollcall auth status --check", profile);
 
-const untriedReason = (uses: readonly CredentialUse[], profile: string): [why: string, advice: string] =>
+const untestedReason = (uses: readonly CredentialUse[], profile: string): [why: string, advice: string] =>
   uses.includes("calls")
     ? ["a test needs a project", `run \`${retestCommand(profile)} --project <team/project>\``]
     : ["only `rollcall log` sends it", "run `rollcall log` to test it"];
 
-const keyStates = { taken: "accepted", untried: "not tested", refused: "refused", unclear: "unclear" };
-type KeyState = keyof typeof keyStates;
+type KeyState = "accepted" | "refused" | "unclear" | "not tested";
 
 const testCredential = async (
   context: Context,
@@ -118,19 +117,19 @@ const testCredential = async (
   retries = true,
 ): Promise<{ state: KeyState; use?: CredentialUse; failure?: Failure }> => {
   const test = await findTest(settings, uses);
-  if (!test) return { state: "untried" };
+  if (!test) return { state: "not tested" };
   const { use, send, sendWithoutKey } = test;
   const opening = openServiceClient(context, settings, retries);
   try {
     await send(await opening);
-    return { state: "taken" };
+    return { state: "accepted" };
   } catch (failure) {
     if (!(failure instanceof Failure) || failure.code === "usage" || failure.code === "interrupted") throw failure;
     if (sendWithoutKey && failure.code === "not_found") {
       // A service that has no such path gives the same answer without a look at the key.
       const open = await sendWithoutKey(await opening).then(() => undefined, toFailure);
       if (open?.code === "interrupted") throw open;
-      if (open?.code === "auth") return { state: "taken" };
+      if (open?.code === "auth") return { state: "accepted" };
     }
     return { state: failure.code === "auth" ? "refused" : "unclear", use, failure };
   }
@@ -191,8 +190,8 @@ const status = command({
       const { state: check = null, failure } =
         shouldCheck && isUsable(row) ? await testCredential(context, settings, [use]) : {};
       firstFailure ??= failure;
-      if (check === "untried")
-        screen.notice(`the key for ${use} was not tested: ${untriedReason([use], profile).join("; ")}`);
+      if (check === "not tested")
+        screen.notice(`the key for ${use} was not tested: ${untestedReason([use], profile).join("; ")}`);
       return { ...row, check };
     };
     const rows: KeyStatus[] = [];
@@ -221,7 +220,7 @@ type KeyStatus = Readonly<{
   state: "ready" | "command" | "elsewhere" | "missing" | "no URL";
   from: string | null;
   username: string | null;
-  /** `untried` if no read can test the credential. Null without --check. */
+  /** `not tested` if no read can test the credential. Null without --check. */
   check: KeyState | null;
 }>;
 
@@ -233,7 +232,7 @@ const credentialColumns: readonly KeyColumn<KeyStatus>[] = [
   { name: "username", rank: 3 },
 ];
 
-const checkColumn: KeyColumn<KeyStatus> = { name: "check", rank: 0, cell: ({ check }) => check && keyStates[check] };
+const checkColumn: KeyColumn<KeyStatus> = { name: "check", rank: 0 };
 
 const unusableStates: Readonly<Record<string, string>> = { missing: "no key", elsewhere: "key of another URL" };
 
