@@ -217,7 +217,7 @@ type KeyStatus = Readonly<{
   use: CredentialUse;
   /** Null without a URL. */
   origin: string | null;
-  state: "ready" | "command" | "elsewhere" | "missing" | "no URL";
+  state: "ready" | "elsewhere" | "missing" | "no URL";
   from: string | null;
   username: string | null;
   /** `not tested` if no read can test the credential. Null without --check. */
