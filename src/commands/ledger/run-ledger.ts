@@ -1,6 +1,6 @@
 /** Runs the verbs of `rollcall ledger` (guarantees.md). */
 
-import { Failure, toProblemDocument } from "../../failure.ts";
+import { Failure, isFailure, toProblemDocument } from "../../failure.ts";
 import { type Entry, type EntryFilter, formatState } from "../../logging/ledger/entries.ts";
 import { openExistingLedger } from "../../logging/ledger/ledger.ts";
 import type { Verification } from "../../logging/send/verify-ledger.ts";
@@ -226,12 +226,17 @@ const listLedgerArgs = ({ flags }: Context, { ledger }: LocationOptions) => [
 
 const compareFiles = async (context: Context, typed: FileOptions, options: { isPerScope: boolean }) => {
   const settings = await readEffectiveSettings(context);
-  const dataset = await readRollouts(context, typed, { settings, split: typed.split });
+  const ledgerArgs = listLedgerArgs(context, typed);
+  const dataset = await readRollouts(context, typed, { settings, split: typed.split }).catch((thrown: unknown) => {
+    // The word may be the id of a request.
+    const isMissing = isFailure(thrown, "invalid-input") && thrown.details.problems?.[0]?.rule === "file-not-found";
+    if (!isMissing || !typed.file.every((name) => /^r\d+$/.test(name))) throw thrown;
+    throw thrown.withDetails({ hint: `list the requests with ${formatLedgerCommand("status", ledgerArgs)}` });
+  });
   await printWarnings(context, dataset, listSkippedFiles(dataset));
   const { failure } = composeCheckResult(dataset);
   if (dataset.groups.count === 0 && failure) throw failure;
   const { ledger, filter } = await openLedger(context, typed, { isForReading: true, settings });
-  const ledgerArgs = listLedgerArgs(context, typed);
   const inputArgs = [...typed.file.map(toFileArg), ...listInputArgs(typed)];
   const verification = await (await import("../../logging/send/verify-ledger.ts")).verifyDataset(
     dataset,
