@@ -5,7 +5,8 @@ import { everything, findLabeledText, nothing, page, printCall, sample, spoken, 
 describe("the page of a call", () => {
   it("shows a call that failed", async () => {
     const text = await printCall([sample("call.exception.json")]);
-    const excerpt = text.replaceAll(/((?:\n *│.*){4})(?:\n *│.*){3,}/g, "$1\n[…]");
+    const lines = text.replaceAll(/((?:\n *│.*){4})(?:\n *│.*){3,}/g, "$1\n[…]").split("\n");
+    const excerpt = [...lines.slice(0, 50), "[…]", ...lines.slice(-40)].join("\n");
     await expect(excerpt).toMatchFileSnapshot("golden/call.exception.txt");
   });
 

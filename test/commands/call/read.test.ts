@@ -183,7 +183,7 @@ describe("rollcall call read", () => {
 
   it("prints the tools of a call on a terminal", async () => {
     const lines = await readOnTerminal(["call.tools"], 100);
-    await expect(`${lines.join("\n")}\n`).toMatchFileSnapshot("golden/call.tools.txt");
+    await expect(`${lines.slice(0, 60).join("\n")}\n`).toMatchFileSnapshot("golden/call.tools.txt");
   });
 
   it("shows NaN and Infinity as texts, and prints JSON", async () => {
