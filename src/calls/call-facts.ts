@@ -31,10 +31,7 @@ export const findState = (call: raw.RawJson, prefix: string): CallState => {
   return endStatuses.has(name) ? "ok" : failedStatus.test(name) ? "failed" : "unknown";
 };
 
-const hasValue = (call: raw.RawJson, field: string) => {
-  const value = raw.findValue(call, field);
-  return !raw.isAbsent(value) && value.json !== '""';
-};
+const hasValue = (call: raw.RawJson, field: string) => (raw.findValue(call, field)?.json ?? '""') !== '""';
 
 export const findDurationMicros = (call: raw.RawJson) => {
   const started = parseMicros(raw.textAt(call, "started_at"));

@@ -1,23 +1,16 @@
 /** Reads the messages of a call to the APIs of OpenAI and Anthropic. */
+import type { ConversionNotes } from "../conversation/apis/openai.ts";
+import { convertInput, convertOutput } from "../conversation/apis/responses.ts";
+import { messageOf } from "../conversation/message.ts";
+import { type Json, JsonWriter } from "../json/output-json.ts";
 import * as raw from "../json/raw-json.ts";
-import type { ConversionNotes } from "../rollouts/messages/chat.ts";
-import { type Json, JsonWriter } from "../rollouts/messages/output-json.ts";
-import { convertInput, convertOutput } from "../rollouts/messages/responses.ts";
-import { ConversionError, Value } from "../rollouts/messages/value.ts";
+import { ConversionError, Value } from "../json/value.ts";
 import { toSnakeCase } from "../text/nearest.ts";
 import { findOperation } from "./call-facts.ts";
-import { findMessage, hasMessage } from "./conversation.ts";
 
 /** `rest` is the part of the inputs or output that is not in `items`. */
-interface Messages {
-  readonly items: readonly raw.RawJson[] | undefined;
-  readonly rest: raw.RawJson | undefined;
-}
-
-interface CallConversation {
-  readonly inputs: Messages;
-  readonly output: Messages;
-}
+type Messages = Readonly<{ items: readonly raw.RawJson[] | undefined; rest: raw.RawJson | undefined }>;
+type CallConversation = Readonly<Record<"inputs" | "output", Messages>>;
 
 /** Items that are not messages, such as a call of a built-in tool, stay as they are. */
 export const readConversation = (call: raw.RawJson): CallConversation => {
@@ -56,21 +49,15 @@ const readResponsesCall = (call: raw.RawJson, value: Value, response: raw.RawJso
       items: toRaw([...before, ...(input ? convertInput(run, input) : [])]),
       rest: omitMembers(raw.findValue(call, "inputs"), ["input", "instructions"]),
     },
-    output: answer
-      ? { items: answer, rest: omitMembers(response, ["output"]) }
-      : { items: undefined, rest: raw.findValue(call, "output") },
+    output: { items: answer, rest: answer ? omitMembers(response, ["output"]) : raw.findValue(call, "output") },
   };
 };
 
 const toRaw = (json: readonly Json[]) => raw.parseRawJson(new JsonWriter().writeOnOneLine(json).toString("utf8")).items;
 
-const systemKeys: ReadonlySet<string> = new Set([
-  "system",
-  "system_prompt",
-  "system_message",
-  "instructions",
-  "preamble",
-]);
+const hasMessage = (item: raw.RawJson) => raw.textAt(messageOf(item), "role") !== undefined;
+
+const systemKeys = "system system_prompt system_message instructions preamble".split(" ");
 
 /** Adds a system prompt next to the messages as the first message, unless a system message exists. */
 const readInputs = (call: raw.RawJson): Messages => {
@@ -82,8 +69,8 @@ const readInputs = (call: raw.RawJson): Messages => {
   const items = raw.itemsOf(raw.findValue(inputs, key));
   const system = raw
     .withoutAbsent(raw.membersOf(inputs))
-    .find(({ key, value: { kind } }) => systemKeys.has(toSnakeCase(key)) && (kind === "text" || kind === "list"));
-  const hasSystem = items.some((item) => /^(system|developer)$/.test(raw.textAt(findMessage(item), "role") ?? ""));
+    .find(({ key, value: { kind } }) => systemKeys.includes(toSnakeCase(key)) && (kind === "text" || kind === "list"));
+  const hasSystem = items.some((item) => /^(system|developer)$/.test(raw.textAt(messageOf(item), "role") ?? ""));
   if (hasSystem || !system) return { items, rest: omitMembers(inputs, [key]) };
   const rest = omitMembers(inputs, [key, system.key]);
   const message = raw.parseRawJson(`{"role":"system","content":${system.value.json}}`);
@@ -93,7 +80,7 @@ const readInputs = (call: raw.RawJson): Messages => {
 const readOutput = (call: raw.RawJson): Messages => {
   const output = raw.findValue(call, "output");
   const choices = raw.findValue(output, "choices");
-  const isMessage = choices === undefined && output && findMessage(output) !== undefined;
+  const isMessage = choices === undefined && output && hasMessage(output);
   const items = isMessage ? [output] : raw.itemsOf(choices ?? output);
   const isStream = items.some((item) => raw.textAt(item, "type") === "message_start");
   if (isStream || !items.some(hasMessage)) return { items: undefined, rest: output };

@@ -2,9 +2,10 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { isChoice, messageOf } from "../conversation/message.ts";
 import { Failure } from "../failure.ts";
 import { bomLength, locateOffset, toBuffer } from "../json/json-bytes.ts";
-import { composeArray, composeMembers, composeObject, parseRawJson, sliceMembers } from "../json/raw-json.ts";
+import { composeArray, composeMembers, composeObject, parseRawJson, sliceMembers, textAt } from "../json/raw-json.ts";
 import { requireFault } from "../json/reader.ts";
 import { trajectoryFields } from "../rollouts/check/trajectory.ts";
 import { getErrorCode } from "../system/files.ts";
@@ -142,25 +143,17 @@ const formatSummary = (call: StoredCall, usage: string | undefined, includeCosts
   });
 
 const splitConversation = (messagesAndChoices: string, model: string) => {
-  const turns = parseRawJson(messagesAndChoices).items.map((turn) => parseTurn(turn.json));
-  const last = turns.at(-1)?.isFromModel === true ? turns.pop() : undefined;
-  const choices = turns.flatMap(({ choice }) => choice ?? []);
+  const { items } = parseRawJson(messagesAndChoices);
+  const last = items.at(-1);
+  const answer = isChoice(last) || textAt(last, "role") === "assistant" ? last : undefined;
+  const turns = answer ? items.slice(0, -1) : items;
+  const choices = turns.filter(isChoice).map((choice) => choice.json);
   // Clients treat a completion as a sampled turn, so a message must not become a completion.
-  const toOutput = ({ choice, message }: ReturnType<typeof parseTurn>) =>
-    choice === undefined
-      ? message
-      : composeObject({ object: json("chat.completion"), model: json(model), choices: composeArray([choice]) });
+  const completion = answer &&
+    isChoice(answer) && { object: json("chat.completion"), model: json(model), choices: composeArray([answer.json]) };
   return {
-    messages: composeArray(turns.map(({ message }) => message)),
+    messages: composeArray(turns.map((turn) => messageOf(turn).json)),
     choices: choices.length === 0 ? undefined : composeArray(choices),
-    output: last ? toOutput(last) : "null",
+    output: completion ? composeObject(completion) : (answer?.json ?? "null"),
   };
-};
-
-/** Assumed: an element with `message` and without `role` is a choice. */
-const parseTurn = (element: string) => {
-  const members = sliceMembers(element);
-  const message = members.get("message");
-  if (message !== undefined && !members.has("role")) return { message, choice: element, isFromModel: true };
-  return { message: element, choice: undefined, isFromModel: members.get("role") === '"assistant"' };
 };

@@ -1,13 +1,13 @@
 /** Reads a group. */
 
-import { type Turn, toTurns } from "../calls/conversation.ts";
+import { type PairedCall, pairCalls } from "../conversation/pairing.ts";
 import { isObject, sliceText } from "../json/json-bytes.ts";
 import { formatIndented, parseRawJson } from "../json/raw-json.ts";
 import * as table from "../json/table.ts";
 import { readGroupTrajectories, type SourceTrajectory } from "../rollouts/dataset/group-bytes.ts";
 import { getPart, locateTrajectory, readPartStart } from "../rollouts/dataset/locate.ts";
 import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
-import { readFacts } from "../rollouts/facts/facts.ts";
+import { readFacts } from "../rollouts/facts.ts";
 import { formatKeyText } from "../rollouts/index/group-key.ts";
 import { type RolloutFact, readGroupFacts } from "../rollouts/stats/read-facts.ts";
 import { Breaks } from "../system/breaks.ts";
@@ -123,24 +123,20 @@ const countCommonMessages = async (all: readonly ReadTrajectory[]) => {
   if (!first || others.length === 0) return 0;
   const end = first.messages.findIndex((message, at) => others.some(({ messages }) => messages[at] !== message));
   if (end < 0) return first.messages.length;
-  const turnsOf = (messages: readonly string[]) => toTurns(messages.map(parseRawJson));
+  const parseCalls = (messages: readonly string[]) => pairCalls(messages.map(parseRawJson));
   // Parsing all takes long, and most calls of the common start have their results in it.
-  const isAnswered = turnsOf(first.messages.slice(0, end)).every(({ parts }) =>
-    parts.every((part) => part.kind !== "call" || part.result !== undefined),
-  );
+  const isAnswered = parseCalls(first.messages.slice(0, end)).every(({ result }) => result !== undefined);
   const breaks = new Breaks();
   let common = end;
   for (const { json, messages } of isAnswered ? [] : all) {
     if (breaks.isDue(json.length)) await breaks.take();
-    common = endBeforeOpenCall(turnsOf(messages), common);
+    common = endBeforeOpenCall(parseCalls(messages), common);
   }
   return common;
 };
 
 /** A call and its result are shown as one, so both are common, or neither. */
-const endBeforeOpenCall = (turns: readonly Turn[], end: number): number => {
-  const isOpen = ({ at, parts }: Turn) =>
-    at < end && parts.some((part) => part.kind === "call" && (part.result?.at ?? 0) >= end);
-  const open = turns.find(isOpen);
-  return open ? endBeforeOpenCall(turns, open.at) : end;
+const endBeforeOpenCall = (calls: readonly PairedCall[], end: number): number => {
+  const open = calls.find(({ at, result = 0 }) => at < end && result >= end);
+  return open ? endBeforeOpenCall(calls, open.at) : end;
 };

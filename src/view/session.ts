@@ -6,7 +6,7 @@ import { findFileOfGroup, openSubjects } from "../rollouts/dataset/locate.ts";
 import { openRowReader, readExceptionKeys } from "../rollouts/dataset/prompt-text.ts";
 import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
 import { searchGroups } from "../rollouts/dataset/search-groups.ts";
-import { isCutOff } from "../rollouts/facts/facts.ts";
+import { isCutOff } from "../rollouts/facts.ts";
 import { formatKeyText } from "../rollouts/index/group-key.ts";
 import { rewardTolerance } from "../rollouts/index/metrics.ts";
 import { describeSketch } from "../rollouts/index/sketch.ts";

@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { listCommands, loadTree } from "../../src/cli/command.ts";
 import { program } from "../../src/commands/program.ts";
-import { facts } from "../../src/rollouts/facts/facts.ts";
+import { facts } from "../../src/rollouts/facts.ts";
 import { runRollcall } from "../support/run.ts";
 import { hasShell } from "../support/shell.ts";
 import { withRealOutput } from "./docs/blocks.ts";

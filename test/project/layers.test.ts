@@ -23,7 +23,7 @@ const modules: Readonly<Record<string, Module>> = {
   run: { imports: "cli commands output session settings" },
   commands: {
     imports:
-      "calls catalogs cli logging/ledger logging/send output rollouts/dataset rollouts/facts rollouts/formats rollouts/index rollouts/input rollouts/rules rollouts/stats service session session/options settings view wire/client wire/contract",
+      "calls catalogs cli conversation logging/ledger logging/send output rollouts/dataset rollouts/facts rollouts/formats rollouts/index rollouts/input rollouts/rules rollouts/stats service session session/options settings view wire/client wire/contract",
   },
   session: {
     imports:
@@ -37,13 +37,14 @@ const modules: Readonly<Record<string, Module>> = {
     uses: "files processes",
   },
   view: {
-    imports: "calls rollouts/dataset rollouts/facts rollouts/index rollouts/rules rollouts/stats service/http-server",
+    imports:
+      "conversation rollouts/dataset rollouts/facts rollouts/index rollouts/rules rollouts/stats service/http-server",
     packages: "hono preact",
     uses: "files",
     open: "answer-queries answers charts group-content html-export viewer",
   },
   service: {
-    imports: "database rollouts/check rollouts/index rollouts/input service/http-server wire/contract",
+    imports: "conversation database rollouts/check rollouts/index rollouts/input service/http-server wire/contract",
     packages: "hono @hono/node-server zod",
     uses: "files",
     open: "open-service service-options store/store",
@@ -64,16 +65,16 @@ const modules: Readonly<Record<string, Module>> = {
     open: "entries failures file-writer ledger prior-outcomes run-ledger",
   },
   "rollouts/dataset": {
-    imports: "rollouts/check rollouts/facts rollouts/formats rollouts/index rollouts/input rollouts/rules",
+    imports: "conversation rollouts/check rollouts/facts rollouts/formats rollouts/index rollouts/input rollouts/rules",
     uses: "files",
   },
   "rollouts/formats": {
-    imports: "rollouts/index rollouts/input rollouts/messages rollouts/rules",
+    imports: "conversation rollouts/index rollouts/input rollouts/rules",
     uses: "files",
     open: "convert-inputs convert-opened format recognize",
   },
   "rollouts/check": {
-    imports: "rollouts/facts rollouts/index rollouts/messages rollouts/rules",
+    imports: "conversation rollouts/facts rollouts/index rollouts/rules",
     open: "checker measure messages policy-steps trajectory trajectory-prompt",
   },
   "rollouts/input": {
@@ -82,12 +83,12 @@ const modules: Readonly<Record<string, Module>> = {
     uses: "files processes",
   },
   "rollouts/index": {
-    imports: "rollouts/facts rollouts/messages rollouts/rules",
+    imports: "conversation rollouts/facts rollouts/rules",
   },
   "rollouts/facts": {},
   "rollouts/rules": {},
-  calls: { imports: "rollouts/messages" },
-  "rollouts/messages": {},
+  calls: { imports: "conversation" },
+  conversation: {},
   catalogs: { imports: "wire/contract" },
   // Saved secrets are redacted before the settings are read.
   settings: { imports: "database wire/contract", packages: "conf", uses: "files processes" },

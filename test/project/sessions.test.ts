@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { listCommands, loadTree } from "../../src/cli/command.ts";
 import { program } from "../../src/commands/program.ts";
-import { facts } from "../../src/rollouts/facts/facts.ts";
+import { facts } from "../../src/rollouts/facts.ts";
 import { formatNames } from "../../src/rollouts/formats/recognize.ts";
 import { Tally } from "../../src/rollouts/index/metrics.ts";
 

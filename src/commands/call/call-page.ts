@@ -1,8 +1,8 @@
 /** Composes the page of a traced call (interface 2.4). */
 
 import * as callFacts from "../../calls/call-facts.ts";
-import { type ContentPart, type Media, type Turn, toTurns } from "../../calls/conversation.ts";
 import { readConversation } from "../../calls/read-conversation.ts";
+import { type ContentPart, type Media, type Turn, toTurns } from "../../conversation/turns.ts";
 import * as raw from "../../json/raw-json.ts";
 import { groupDigits } from "../../output/page.ts";
 import type { Section } from "../../output/views.ts";
@@ -114,12 +114,13 @@ const findSummary = (call: raw.RawJson, { costs }: CallViewOptions) => {
   return raw.toRawObject(members);
 };
 
-const toTurnSections = ({ role, name, toolCallId, choiceMembers, parts }: Turn, isAlone: boolean) => {
+const toTurnSections = ({ role, choiceMembers, parts, ...turn }: Turn, isAlone: boolean) => {
   const others = choiceMembers.filter((member) => !isTitleMember(member));
   const titleMembers = choiceMembers.filter((member) => isTitleMember(member) && !(isAlone && member.key === "index"));
   const details = [
-    ...[name, toolCallId].flatMap((text) => (text === undefined ? [] : quoteName(text))),
+    ...[turn.name, turn.toolCallId].flatMap((text) => (text === undefined ? [] : quoteName(text))),
     ...titleMembers.map(({ key, value }) => `${key.replaceAll("_", " ")} ${quoteName(raw.formatInline(value))}`),
+    ...(turn.isError ? ["error"] : []),
   ].join(", ");
   const allParts: readonly ContentPart[] = others.length === 0 ? parts : [...parts, { kind: "other", members: others }];
   const [first = {}, ...rest] = mergeTexts(allParts.flatMap(toPartSections));
@@ -165,7 +166,8 @@ const toPartSections = (part: ContentPart): readonly Section[] => {
   const call = titled(heading, text === "{}" ? "" : text);
   if (!result) return [call];
   const ofTool = result.name === undefined || result.name === name ? "" : ` of ${quoteName(result.name)}`;
-  return [call, { ...titled(`← result${ofTool}`), block: flattenParts(result.parts), isQuoted: true }];
+  const mark = result.isError ? ", error" : "";
+  return [call, { ...titled(`← result${ofTool}${mark}`), block: flattenParts(result.parts), isQuoted: true }];
 };
 
 const flattenParts = (parts: readonly ContentPart[]) =>

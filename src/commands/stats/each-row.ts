@@ -7,7 +7,7 @@ import { noteSelection, parseOrder, rankColumns, sortRows } from "../../output/l
 import type { Screen } from "../../output/screen.ts";
 import type { KeyColumn } from "../../output/views.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
-import { facts, groupFacts } from "../../rollouts/facts/facts.ts";
+import { facts, groupFacts } from "../../rollouts/facts.ts";
 import * as stats from "../../rollouts/stats/fact-rows.ts";
 import type { Context } from "../../session/context.ts";
 import { listInputArgs } from "../../session/options/input-options.ts";

@@ -9,7 +9,7 @@ import type { Screen } from "../../output/screen.ts";
 import { type CheckResult, composeCheckResult } from "../../rollouts/dataset/check-result.ts";
 import { openRowReader } from "../../rollouts/dataset/prompt-text.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
-import { lengthNames } from "../../rollouts/facts/facts.ts";
+import { lengthNames } from "../../rollouts/facts.ts";
 import { parseKeyText } from "../../rollouts/index/group-key.ts";
 import { isSolved } from "../../rollouts/index/metrics.ts";
 import { addToSketch } from "../../rollouts/index/sketch.ts";

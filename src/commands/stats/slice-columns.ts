@@ -3,7 +3,7 @@
 import { isObject } from "../../json/object.ts";
 import { readValue } from "../../output/list.ts";
 import type { Column } from "../../output/views.ts";
-import { isCutOff, lengthNames } from "../../rollouts/facts/facts.ts";
+import { isCutOff, lengthNames } from "../../rollouts/facts.ts";
 import type { Stats } from "../../rollouts/stats/stats-slice.ts";
 import { formatForDisplay } from "../../text/decimal.ts";
 import { formatShare } from "../../text/units.ts";

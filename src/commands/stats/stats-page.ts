@@ -2,7 +2,7 @@
 import { printPage } from "../../output/page.ts";
 import type { Screen } from "../../output/screen.ts";
 import type { Line, Section } from "../../output/views.ts";
-import { lengthNames } from "../../rollouts/facts/facts.ts";
+import { lengthNames } from "../../rollouts/facts.ts";
 import { describeSketch, type Sketch } from "../../rollouts/index/sketch.ts";
 import type { Stats } from "../../rollouts/stats/stats-slice.ts";
 import { formatForDisplay as format } from "../../text/decimal.ts";

@@ -1,20 +1,20 @@
 /** Recognizes, checks and indexes requests, groups and trajectories. */
 
 import { crc32 } from "node:zlib";
+import { canHaveMark, markEndings } from "../../conversation/chat-marks.ts";
+import { roles } from "../../conversation/message.ts";
 import type { Severity } from "../../failure.ts";
 import type { Span } from "../../json/json-bytes.ts";
 import { type JsonReader, type KeyUses, nodeSize } from "../../json/reader.ts";
 import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, mapMembers } from "../../json/shape.ts";
 import type { JsonTable, JsonValue } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
-import { finishReasons } from "../facts/facts.ts";
+import { finishReasons } from "../facts.ts";
 import { openGroupKeyReader } from "../index/group-key.ts";
 import type { Part } from "../index/parts.ts";
 import type { NewPart, ScanResult } from "../index/scan-result.ts";
 import { TrajectoryFacts } from "../index/trajectory-facts.ts";
-import { canHaveMark, markEndings } from "../messages/chat-marks.ts";
 import { invalidInput } from "../rules/failures.ts";
-import { roles } from "../rules/hints.ts";
 import { findSecrets, secretEndings } from "../rules/known-secrets.ts";
 import type { Path, PositionCounter } from "../rules/positions.ts";
 import { type ProblemLocation, Problems } from "../rules/problems.ts";

@@ -1,12 +1,13 @@
 /** Adds facts and keys of valid trajectories to columns, and recognizes errors of tools (metrics.md). */
 
+import { hasError, hasErrorMark, isErrorText, maxExceptionLength } from "../../conversation/message.ts";
+import { formatCanonically } from "../../conversation/prompt.ts";
 import { backslash, openBrace } from "../../json/json-bytes.ts";
 import { cacheReader, nodeSize } from "../../json/reader.ts";
 import { Kind, kindOf, Shape } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
-import { countIndexes } from "../facts/facts.ts";
-import { errorStatus, hasError, isErrorText, isTrue, maxExceptionLength } from "../facts/tool-errors.ts";
+import { countIndexes } from "../facts.ts";
 import { divisionNames, groupKeyNames } from "../index/ambiguous-groups.ts";
 import type { FactColumns } from "../index/fact-columns.ts";
 import { formatKey, openGroupKeyReader } from "../index/group-key.ts";
@@ -15,7 +16,7 @@ import { comparedStepNames } from "../rules/step-columns.ts";
 import { listTexts, scores } from "./messages.ts";
 import { listSteps } from "./policy-steps.ts";
 import { fields, makers, toolCalls } from "./tool-calls.ts";
-import { digestPrompt, formatCanonically, hasTaskPrompt, openPromptReader } from "./trajectory-prompt.ts";
+import { digestPrompt, hasTaskPrompt, openPromptReader } from "./trajectory-prompt.ts";
 
 /** The keys that are stored for each trajectory, in the notation of --group-by. */
 export type MeasuredKeys = Readonly<{
@@ -212,8 +213,7 @@ const countScores = (bytes: Buffer) =>
     return count;
   });
 
-const flags = ["is_error", "isError"] as const;
-const marks = ["status", "error", ...flags] as const;
+const marks = ["status", "error", "is_error", "isError"] as const;
 const resultShape = new Shape(["name", "content", ...marks], ({ kinds }) => ({
   ...kinds,
   hasMark: marks.some((name) => kinds[name] !== Kind.absent),
@@ -225,7 +225,7 @@ const findToolName = (table: JsonTable, message: number) =>
 
 const isErrorResult = (table: JsonTable, message: number) => {
   const kinds = resultShape.read(table, message);
-  if (kinds.hasMark && isMarkedAsError(table, kinds)) return true;
+  if (kinds.hasMark && hasErrorMark(readMarks(table, kinds))) return true;
   const content = resultShape.at(table, resultShape.slots.content);
   if (kinds.content === Kind.object) return hasError(json.parseNode(table, content));
   if (kinds.content === Kind.string) return isErrorString(table, content);
@@ -233,15 +233,11 @@ const isErrorResult = (table: JsonTable, message: number) => {
   return first !== undefined && isErrorString(table, first);
 };
 
-/** Expects that `resultShape` has read the result. */
-const isMarkedAsError = (table: JsonTable, kinds: ReturnType<typeof resultShape.read>) => {
+/** Returns the marks of the result that `resultShape` has read. */
+const readMarks = (table: JsonTable, kinds: ReturnType<typeof resultShape.read>) => {
   const { slots } = resultShape;
-  for (const flag of flags)
-    if (kinds[flag] !== Kind.absent && isTrue(json.parseNode(table, resultShape.at(table, slots[flag])))) return true;
-  const isStated = (kinds.error & (Kind.absent | Kind.null)) === 0;
-  if (isStated && hasError({ error: json.parseNode(table, resultShape.at(table, slots.error)) })) return true;
-  const status = resultShape.at(table, slots.status);
-  return kinds.status === Kind.string && errorStatus.test(json.readString(table, status));
+  const stated = marks.filter((name) => kinds[name] !== Kind.absent);
+  return Object.fromEntries(stated.map((name) => [name, json.parseNode(table, resultShape.at(table, slots[name]))]));
 };
 
 const isErrorString = (table: JsonTable, node: number) => {

@@ -1,14 +1,14 @@
 /** Walks messages, for rules and facts. */
 
+import { findChatMark } from "../../conversation/chat-marks.ts";
+import { roles, thoughtKeys } from "../../conversation/message.ts";
 import { openBrace, openBracket } from "../../json/json-bytes.ts";
 import { nodeSize } from "../../json/reader.ts";
 import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, Shape } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
-import { countIndexes, finishReasons, isCutOff } from "../facts/facts.ts";
+import { countIndexes, finishReasons, isCutOff } from "../facts.ts";
 import type { TrajectoryFacts } from "../index/trajectory-facts.ts";
-import { findChatMark } from "../messages/chat-marks.ts";
-import { roles } from "../rules/hints.ts";
 import { shortenName } from "../rules/positions.ts";
 import type { RuleReporter } from "../rules/rules.ts";
 import type { ElementName } from "../rules/trajectory-rules.ts";
@@ -26,7 +26,8 @@ const [user, assistant, tool, olderTool] = ["user", "assistant", "tool", "functi
 
 const messageKeys = [
   ...(["role", "content", "tool_calls", "tool_call_id", "message", "logprobs", "finish_reason"] as const),
-  ...(["reasoning_content", "reasoning", "thinking", "reasoning_details", "function_call"] as const),
+  ...thoughtKeys,
+  "function_call" as const,
 ];
 
 const messageShape = new Shape(messageKeys, ({ kinds, textOf }) => {
@@ -189,7 +190,8 @@ const isFilled = (table: JsonTable, node: number) => {
 /** False if the message that `messageShape` has read says nothing. */
 const hasContent = (table: JsonTable) => isFilled(table, messageShape.at(table, slots.content));
 
-const saidSlots = [slots.content, slots.reasoning_content, slots.reasoning, slots.thinking, slots.reasoning_details];
+const thoughtSlots = thoughtKeys.map((key) => slots[key]);
+const saidSlots = [slots.content, ...thoughtSlots];
 
 /** True if nothing with content stands before the first turn of the model. */
 export const lacksPrompt = (table: JsonTable, list: number, { firstTurn }: TrajectoryFacts) => {
@@ -249,8 +251,7 @@ const partShape = new Shape(["type", "text"], kindsAsFacts);
 const countTurn = (table: JsonTable, { hasReasoning }: MessageShape, { counts }: TrajectoryFacts) => {
   let said = 0;
   if (hasReasoning)
-    for (const slot of [slots.reasoning_content, slots.reasoning, slots.thinking, slots.reasoning_details])
-      said = Math.max(said, countCharacters(table, messageShape.at(table, slot)));
+    for (const slot of thoughtSlots) said = Math.max(said, countCharacters(table, messageShape.at(table, slot)));
   said += countCharacters(table, messageShape.at(table, slots.content));
   counts[turns] = (counts[turns] ?? 0) + 1;
   counts[characters] = (counts[characters] ?? 0) + said;

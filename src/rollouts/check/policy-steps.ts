@@ -1,10 +1,10 @@
 /** Reads the columns that state the training step, or the version of the policy, of a trajectory. */
 
+import { formatCanonically } from "../../conversation/prompt.ts";
 import { nodeSize, registerKey } from "../../json/reader.ts";
 import { Kind, keyIdCount, kindAt, shapeCount } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
-import { formatCanonically } from "../messages/said-content.ts";
 import { isComparedStep, isPolicyColumn, policyNames, stepHolders } from "../rules/step-columns.ts";
 
 /** 1 at the id of a compared column. */

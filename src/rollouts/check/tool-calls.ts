@@ -1,8 +1,8 @@
 /** Pairs the calls of a trajectory with their results, for rules and facts. */
 
+import { OpenCalls } from "../../conversation/pairing.ts";
 import type { JsonTable } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
-import { OpenCalls } from "../messages/open-calls.ts";
 import { shortenName } from "../rules/positions.ts";
 import type { RuleReporter } from "../rules/rules.ts";
 

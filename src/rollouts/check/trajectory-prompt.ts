@@ -1,15 +1,13 @@
 /** Finds the prompt of a trajectory, and compares prompts as values. */
 import { hash } from "node:crypto";
+import { formatMessage } from "../../conversation/prompt.ts";
 import type { Span } from "../../json/json-bytes.ts";
 import { type JsonReader, nodeSize } from "../../json/reader.ts";
 import { Kind, kindAt } from "../../json/shape.ts";
 import * as json from "../../json/table.ts";
 import { digestBytes } from "../index/digests.ts";
 import { TrajectoryFacts } from "../index/trajectory-facts.ts";
-import { formatMessage } from "../messages/said-content.ts";
 import { inspectMessages } from "./messages.ts";
-
-export { formatCanonically } from "../messages/said-content.ts";
 
 /** The node of a list of messages and choices, and what one walk over it finds. */
 type Prompt = Readonly<{ list: number } & Pick<TrajectoryFacts, "promptEnd">>;

@@ -1,5 +1,6 @@
 /** Reads the text of a group's prompt, and its key. */
 
+import { textsOf } from "../../conversation/message.ts";
 import { isObject, parseWithDigits } from "../../json/json-bytes.ts";
 import { requireFault } from "../../json/reader.ts";
 import * as table from "../../json/table.ts";
@@ -108,18 +109,11 @@ const parsePrompt = (trajectory: table.JsonValue) => {
     if (value.node === firstTurn) break;
     const message = table.parseValue(value);
     if (!isObject(message)) continue;
-    const text = joinText(message.content);
-    const line = shorten(text);
+    const line = shorten(textsOf(message.content).join(" "));
     if (message.role === "user" && line !== "") return line;
     first ||= line;
   }
   return first;
-};
-
-const joinText = (content: unknown) => {
-  if (typeof content === "string") return content;
-  if (!Array.isArray(content)) return "";
-  return content.map((part: unknown) => (isObject(part) && typeof part.text === "string" ? part.text : "")).join(" ");
 };
 
 const shorten = (text: string) => {

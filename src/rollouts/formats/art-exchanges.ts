@@ -1,11 +1,11 @@
 /** Joins the exchanges that ART records with a service to messages and choices, or throws ConversionError. */
+import { convertBlocks, convertReply } from "../../conversation/apis/anthropic.ts";
+import { toChatMessage, toTools } from "../../conversation/apis/openai.ts";
+import { convertInput, convertOutput } from "../../conversation/apis/responses.ts";
+import { readOnlyText } from "../../conversation/prompt.ts";
 import { isObject } from "../../json/json-bytes.ts";
-import { convertBlocks, convertReply } from "../messages/anthropic.ts";
-import { toChatMessage, toTools } from "../messages/chat.ts";
-import { type Json, JsonWriter, literal } from "../messages/output-json.ts";
-import { convertInput, convertOutput } from "../messages/responses.ts";
-import { readOnlyText } from "../messages/said-content.ts";
-import type { Value } from "../messages/value.ts";
+import { type Json, JsonWriter, literal } from "../../json/output-json.ts";
+import type { Value } from "../../json/value.ts";
 import type { FormatRun } from "./format.ts";
 
 interface Exchange {

@@ -1,7 +1,7 @@
 /** Converts ART's Parquet files of version 2, and its lines with exchanges. */
 import { hash } from "node:crypto";
-import { type Json, literal, replaceMembers } from "../messages/output-json.ts";
-import { Value } from "../messages/value.ts";
+import { type Json, literal, replaceMembers } from "../../json/output-json.ts";
+import { Value } from "../../json/value.ts";
 import { hasExchanges, joinExchanges } from "./art-exchanges.ts";
 import { convertPart, findReward } from "./build-trajectory.ts";
 import type { Converter, Format, FormatRun, RecordFault, Rollout, SourceRecord } from "./format.ts";

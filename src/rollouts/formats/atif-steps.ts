@@ -1,8 +1,8 @@
 /** Converts the steps of ATIF documents to turns. */
-import { buildCall, decidedChoice, toArguments, toLogprobs } from "../messages/chat.ts";
-import { literal, nonEmpty } from "../messages/output-json.ts";
-import { joinTexts } from "../messages/responses.ts";
-import type { Value } from "../messages/value.ts";
+import { buildCall, decidedChoice, toArguments, toLogprobs } from "../../conversation/apis/openai.ts";
+import { joinTexts } from "../../conversation/apis/responses.ts";
+import { literal, nonEmpty } from "../../json/output-json.ts";
+import type { Value } from "../../json/value.ts";
 import type { FormatRun } from "./format.ts";
 
 /** @param sampling the model of the agent, if the document states it, and true if it sampled its turns */

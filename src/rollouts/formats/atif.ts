@@ -1,8 +1,8 @@
 /** Converts ATIF documents, which record the steps of an agent. */
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
-import { toTools } from "../messages/chat.ts";
-import type { Json } from "../messages/output-json.ts";
-import type { Value } from "../messages/value.ts";
+import { toTools } from "../../conversation/apis/openai.ts";
+import type { Json } from "../../json/output-json.ts";
+import type { Value } from "../../json/value.ts";
 import { convertSteps } from "./atif-steps.ts";
 import { buildTrajectory, findReward, isUuid, listFileIds, replacedContextNote } from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";

@@ -2,9 +2,9 @@
 
 import { requireFault } from "../../json/reader.ts";
 import { closeTruncated } from "../../json/table.ts";
+import { Value } from "../../json/value.ts";
 import { findAmbiguousGroups } from "../index/ambiguous-groups.ts";
 import type * as input from "../input/source.ts";
-import { Value } from "../messages/value.ts";
 import type { ProblemLocation, Problems } from "../rules/problems.ts";
 import type { RuleData } from "../rules/rules.ts";
 import { type FaultyText, reportSyntaxFault } from "../rules/syntax-faults.ts";

@@ -1,11 +1,11 @@
 /** Finds rewards and builds trajectories, or throws ConversionError. */
 import { basename } from "node:path";
+import { unwrap } from "../../conversation/apis/openai.ts";
+import * as output from "../../json/output-json.ts";
+import { ConversionError, type Members, openKeyFacts, Value } from "../../json/value.ts";
 import { findNearest } from "../../text/nearest.ts";
 import { formatList } from "../../text/sentences.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
-import { unwrap } from "../messages/chat.ts";
-import * as output from "../messages/output-json.ts";
-import { ConversionError, type Members, openKeyFacts, Value } from "../messages/value.ts";
 import { type Path, shortenName } from "../rules/positions.ts";
 import { findRewardCandidates } from "../rules/row-columns.ts";
 import type { FormatRun, Rollout, SourceRecord } from "./format.ts";

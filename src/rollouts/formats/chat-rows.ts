@@ -1,9 +1,9 @@
 /** Converts rows with chat messages or plain text. */
-import * as chat from "../messages/chat.ts";
-import type { SampledRecord } from "../messages/finish-reason.ts";
-import type { Json } from "../messages/output-json.ts";
-import { isSilentKey } from "../messages/said-content.ts";
-import { type Members, openKeyFacts, Value } from "../messages/value.ts";
+import * as chat from "../../conversation/apis/openai.ts";
+import type { SampledRecord } from "../../conversation/finish-reason.ts";
+import { isSilentKey } from "../../conversation/prompt.ts";
+import type { Json } from "../../json/output-json.ts";
+import { type Members, openKeyFacts, Value } from "../../json/value.ts";
 import type { Path } from "../rules/positions.ts";
 import { answerColumns, findRewardColumns, isMediaColumn, pythonMessages } from "../rules/row-columns.ts";
 import {

@@ -1,5 +1,6 @@
 /** Converts inputs of other tools to lines with one group each. */
 import { dirname, join } from "node:path";
+import type { Value } from "../../json/value.ts";
 import { Breaks } from "../../system/breaks.ts";
 import type { Host } from "../../system/host.ts";
 import { formatList, pluralize, toOptionArgs } from "../../text/sentences.ts";
@@ -7,7 +8,6 @@ import { reportEmptyFolders } from "../input/names.ts";
 import type { OpenedInputs } from "../input/open-inputs.ts";
 import { closeSources, type RawRecord, type Source } from "../input/source.ts";
 import { openSpool } from "../input/spool.ts";
-import type { Value } from "../messages/value.ts";
 import { type ProblemLocation, Problems } from "../rules/problems.ts";
 import { defaultStrictness } from "../rules/rules.ts";
 import { breakAmbiguous, breakGroup, breakUnreadable, openBrokenGroups } from "./broken-records.ts";

@@ -1,9 +1,9 @@
 /** Reads the documents next to a record, which are not records themselves. */
 import { basename, dirname, join } from "node:path";
 import { bomLength } from "../../json/json-bytes.ts";
+import { ConversionError, Value } from "../../json/value.ts";
 import { getErrorCode, readRegularFile } from "../../system/files.ts";
 import { inputUnreadable } from "../input/failures.ts";
-import { ConversionError, Value } from "../messages/value.ts";
 
 interface SideDocument {
   readonly name: string;

@@ -1,10 +1,10 @@
 /** Reads the first records of an input. */
 
 import { closeTruncated } from "../../json/table.ts";
+import { Value } from "../../json/value.ts";
 import { openRecords, type RecordKinds } from "../input/records.ts";
 import { sniffedBytes } from "../input/sniff.ts";
 import * as sources from "../input/source.ts";
-import { Value } from "../messages/value.ts";
 import { isAtEnd } from "./source-records.ts";
 
 export type FirstRecord = sources.RawRecord & Readonly<{ kind?: "lines" | "document"; value?: Value }>;

@@ -1,10 +1,10 @@
 /** Defines the interface of formats, whose functions throw ConversionError. */
 
+import type { ConversionNotes } from "../../conversation/apis/openai.ts";
+import type { Json } from "../../json/output-json.ts";
+import type { ConversionError, Members, Value } from "../../json/value.ts";
 import type { RecordKinds } from "../input/records.ts";
 import type { SpoolOptions } from "../input/spool.ts";
-import type { ConversionNotes } from "../messages/chat.ts";
-import type { Json } from "../messages/output-json.ts";
-import type { ConversionError, Members, Value } from "../messages/value.ts";
 import type { Path } from "../rules/positions.ts";
 
 export interface FormatOptions extends SpoolOptions {

@@ -1,9 +1,9 @@
 /** Groups the rollouts of a format by the keys of `--group-by`. */
+import { unwrap } from "../../conversation/apis/openai.ts";
 import type { Path } from "../../json/table.ts";
+import type { Value } from "../../json/value.ts";
 import { toKeyPaths } from "../index/ambiguous-groups.ts";
 import { formatKey } from "../index/group-key.ts";
-import { unwrap } from "../messages/chat.ts";
-import type { Value } from "../messages/value.ts";
 import type { Converter, Format, FormatOptions, Group, SourceRecord } from "./format.ts";
 
 /** A rollout without a key is a group of its own. Keys can be in its part, record or documents. */

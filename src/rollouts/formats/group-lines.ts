@@ -1,13 +1,13 @@
 /** Writes groups as lines of rollcall's format, and maps the lines to records. */
 
 import { hash } from "node:crypto";
+import { isDerivedFinish } from "../../conversation/finish-reason.ts";
 import { replaceLineEnds } from "../../json/json-bytes.ts";
+import { elementsOf, findSource, type Json, JsonWriter, memberOf } from "../../json/output-json.ts";
+import type { Value } from "../../json/value.ts";
 import type { Host } from "../../system/host.ts";
 import * as sources from "../input/source.ts";
 import { openSpool, type Spool } from "../input/spool.ts";
-import { isDerivedFinish } from "../messages/finish-reason.ts";
-import { elementsOf, findSource, type Json, JsonWriter, memberOf } from "../messages/output-json.ts";
-import type { Value } from "../messages/value.ts";
 import { invalidInput } from "../rules/failures.ts";
 import type { Path } from "../rules/positions.ts";
 import { Problems } from "../rules/problems.ts";

@@ -1,6 +1,6 @@
 /** Converts trials of Harbor, which are folders with a result.json and ATIF documents. */
 import { dirname } from "node:path";
-import type { Members, Value } from "../messages/value.ts";
+import type { Members, Value } from "../../json/value.ts";
 import { readAtif } from "./atif.ts";
 import { buildException, buildTrajectory, findReward, suggestPaths } from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";

@@ -1,7 +1,7 @@
 /** Finds the scores of a sample of Inspect, and its reward. */
+import { literal, type Member } from "../../json/output-json.ts";
 import type { Path } from "../../json/table.ts";
-import { literal, type Member } from "../messages/output-json.ts";
-import type { Value } from "../messages/value.ts";
+import type { Value } from "../../json/value.ts";
 import { findReward, missingReward, parseReward, readPath } from "./build-trajectory.ts";
 import type { FormatRun } from "./format.ts";
 

@@ -1,9 +1,9 @@
 /** Converts logs of Inspect. */
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import { buildCall, decidedChoice, toToolCall } from "../messages/chat.ts";
-import { type Json, literal, nonEmpty, rawLiteral, unindentJson } from "../messages/output-json.ts";
-import type { Value } from "../messages/value.ts";
+import { buildCall, decidedChoice, toToolCall } from "../../conversation/apis/openai.ts";
+import { type Json, literal, nonEmpty, rawLiteral, unindentJson } from "../../json/output-json.ts";
+import type { Value } from "../../json/value.ts";
 import { shortenName } from "../rules/positions.ts";
 import {
   buildException,

@@ -1,10 +1,10 @@
 /** Converts samples of lm-evaluation-harness in which the model generated text. */
 
 import { hash } from "node:crypto";
+import { textChoice, toTurns } from "../../conversation/apis/openai.ts";
+import type { Value } from "../../json/value.ts";
 import { formatList, pluralize } from "../../text/sentences.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
-import { textChoice, toTurns } from "../messages/chat.ts";
-import type { Value } from "../messages/value.ts";
 import { buildTrajectory, findReward } from "./build-trajectory.ts";
 import type { Converter, Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 

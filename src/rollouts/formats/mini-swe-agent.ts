@@ -1,9 +1,9 @@
 /** Converts trajectories of mini-swe-agent. */
 
-import { decidedChoice, toToolCalls } from "../messages/chat.ts";
-import { literal, replaceMembers } from "../messages/output-json.ts";
-import { convertItem, convertOutput } from "../messages/responses.ts";
-import type { Value } from "../messages/value.ts";
+import { decidedChoice, toToolCalls } from "../../conversation/apis/openai.ts";
+import { convertItem, convertOutput } from "../../conversation/apis/responses.ts";
+import { literal, replaceMembers } from "../../json/output-json.ts";
+import type { Value } from "../../json/value.ts";
 import { buildTrajectory, findReward, listFileIds } from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";
 

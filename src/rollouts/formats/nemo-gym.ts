@@ -1,9 +1,9 @@
 /** Converts rollouts of NeMo Gym. */
 import { hash } from "node:crypto";
-import { toTools } from "../messages/chat.ts";
-import { literal } from "../messages/output-json.ts";
-import { convertInput, convertOutput, convertPrompt, isPlaceholder } from "../messages/responses.ts";
-import type { Members, Value } from "../messages/value.ts";
+import { toTools } from "../../conversation/apis/openai.ts";
+import { convertInput, convertOutput, convertPrompt, isPlaceholder } from "../../conversation/apis/responses.ts";
+import { literal } from "../../json/output-json.ts";
+import type { Members, Value } from "../../json/value.ts";
 import * as build from "./build-trajectory.ts";
 import type { Format, FormatRun, Group, SourceRecord } from "./format.ts";
 import { formatSteps, listInnerSteps, readSteps } from "./row-keys.ts";

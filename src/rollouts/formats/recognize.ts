@@ -1,12 +1,12 @@
 /** Lists the formats, and recognizes the format of each input. */
 import { basename, dirname, join } from "node:path";
+import { Value } from "../../json/value.ts";
 import { appendTo } from "../../text/lists.ts";
 import { UnusableInput } from "../input/failures.ts";
 import type { OpenedInputs } from "../input/open-inputs.ts";
 import type { RecordKinds } from "../input/records.ts";
 import { type Container, findContainer, findFormatError, sniffedBytes } from "../input/sniff.ts";
 import { type Bytes, maxDocumentBytes, ownHeadBytes, readHead, type Source } from "../input/source.ts";
-import { Value } from "../messages/value.ts";
 import { suggestForMissingField } from "../rules/hints.ts";
 import { splitFix } from "../rules/input-rules.ts";
 import { shortenName } from "../rules/positions.ts";

@@ -1,7 +1,7 @@
 /** Finds rows that are parts of one rollout, and records of one rollout that repeat each other. */
+import { formatCanonically, readOnlyText } from "../../conversation/prompt.ts";
+import type { Value } from "../../json/value.ts";
 import { appendTo, listByKey } from "../../text/lists.ts";
-import { formatCanonically, readOnlyText } from "../messages/said-content.ts";
-import type { Value } from "../messages/value.ts";
 import type { Format, SourceRecord } from "./format.ts";
 import { findTurnNumber, formatSteps, readSteps } from "./row-keys.ts";
 import type { ConvertedGroup, WrittenRollout } from "./written-rollout.ts";

@@ -1,13 +1,13 @@
 /** Finds the columns that state the group, the rollout, the policy and the system prompt of a row. */
 
 import { hash } from "node:crypto";
+import { unwrap } from "../../conversation/apis/openai.ts";
+import { formatCanonically, formatSaid } from "../../conversation/prompt.ts";
+import { type Json, rawOf } from "../../json/output-json.ts";
+import { type Members, openKeyFacts, Value } from "../../json/value.ts";
 import { formatList } from "../../text/sentences.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
 import { groupKeyNames } from "../index/ambiguous-groups.ts";
-import { unwrap } from "../messages/chat.ts";
-import { type Json, rawOf } from "../messages/output-json.ts";
-import { formatCanonically, formatSaid } from "../messages/said-content.ts";
-import { type Members, openKeyFacts, Value } from "../messages/value.ts";
 import { isContextColumn } from "../rules/row-columns.ts";
 import { canNamePolicy, isPolicyColumn, isStep, stepHolders } from "../rules/step-columns.ts";
 import type { FormatRun, RowTurns, SourceRecord } from "./format.ts";

@@ -1,13 +1,13 @@
 /** Opens files, and parses, converts and locates their records. */
 
+import { childrenOf, type Json, sourcesOf } from "../../json/output-json.ts";
 import { findFault, requireFault, type SyntaxFault } from "../../json/reader.ts";
+import { ConversionError, Value } from "../../json/value.ts";
 import { extractTexts } from "../input/column-values.ts";
 import { UnusableInput } from "../input/failures.ts";
 import { countUnitsBefore } from "../input/frames.ts";
 import { openRecords } from "../input/records.ts";
 import type { RawRecord, Records, Source } from "../input/source.ts";
-import { childrenOf, type Json, sourcesOf } from "../messages/output-json.ts";
-import { ConversionError, Value } from "../messages/value.ts";
 import { type Path, PositionCounter } from "../rules/positions.ts";
 import type { Problems } from "../rules/problems.ts";
 import { DocumentError } from "./documents.ts";

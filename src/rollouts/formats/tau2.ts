@@ -1,7 +1,7 @@
 /** Converts results of tau2-bench. */
 import { basename, dirname, join } from "node:path";
-import { decidedChoice, hasCalls, toToolCalls } from "../messages/chat.ts";
-import type { Value } from "../messages/value.ts";
+import { decidedChoice, hasCalls, toToolCalls } from "../../conversation/apis/openai.ts";
+import type { Value } from "../../json/value.ts";
 import * as build from "./build-trajectory.ts";
 import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 

@@ -1,6 +1,6 @@
 /** Finds rows of `log_completions` that TRL wrote to several tables, or that the reward function did not rate. */
 import { dirname } from "node:path";
-import type { Value } from "../messages/value.ts";
+import type { Value } from "../../json/value.ts";
 import { readPath } from "./build-trajectory.ts";
 import type { Format, FormatRun, RecordFault, SourceRecord } from "./format.ts";
 import { extendDigest } from "./rollout-parts.ts";

@@ -1,7 +1,7 @@
 /** Finds the keys of records whose values no trajectory has. */
 
-import { type Json, visitValues } from "../messages/output-json.ts";
-import type { Value } from "../messages/value.ts";
+import { type Json, visitValues } from "../../json/output-json.ts";
+import type { Value } from "../../json/value.ts";
 import type { Rollout } from "./format.ts";
 
 /** Longer values are compared by their start. */

@@ -1,9 +1,9 @@
 /** Converts results of verifiers v0. */
 
 import { hash } from "node:crypto";
-import { toRowTools, toTurns, unwrap } from "../messages/chat.ts";
-import { formatCanonically, formatSaid } from "../messages/said-content.ts";
-import type { Members, Value } from "../messages/value.ts";
+import { toRowTools, toTurns, unwrap } from "../../conversation/apis/openai.ts";
+import { formatCanonically, formatSaid } from "../../conversation/prompt.ts";
+import type { Members, Value } from "../../json/value.ts";
 import * as build from "./build-trajectory.ts";
 import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 import { formatSteps, listInnerSteps, listUsage, openDivisions, readSteps, readTurns } from "./row-keys.ts";

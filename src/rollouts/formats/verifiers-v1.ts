@@ -1,8 +1,8 @@
 /** Converts traces of verifiers v1 and prime-rl, which are graphs of messages. */
 import { hash } from "node:crypto";
-import { decidedChoice, toChatMessage, toLogprobs, toTools } from "../messages/chat.ts";
-import { literal, rawLiteral } from "../messages/output-json.ts";
-import type { Members, Value } from "../messages/value.ts";
+import { decidedChoice, toChatMessage, toLogprobs, toTools } from "../../conversation/apis/openai.ts";
+import { literal, rawLiteral } from "../../json/output-json.ts";
+import type { Members, Value } from "../../json/value.ts";
 import { buildException, buildTrajectory, findReward, isUuid, noteVersion, skipUnscored } from "./build-trajectory.ts";
 import type { Converter, Format, FormatRun, Group, Rollout, SourceRecord } from "./format.ts";
 

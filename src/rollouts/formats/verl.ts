@@ -1,7 +1,7 @@
 /** Converts the rows that verl writes to `rollout_data_dir`, which have decoded text. */
-import { textChoice, toPromptTurn } from "../messages/chat.ts";
-import { literal } from "../messages/output-json.ts";
-import type { Value } from "../messages/value.ts";
+import { textChoice, toPromptTurn } from "../../conversation/apis/openai.ts";
+import { literal } from "../../json/output-json.ts";
+import type { Value } from "../../json/value.ts";
 import { requireReward } from "./build-trajectory.ts";
 import { chatRows } from "./chat-rows.ts";
 import type { FormatRun } from "./format.ts";

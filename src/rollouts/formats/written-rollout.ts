@@ -1,5 +1,5 @@
 /** Defines rollouts and groups that were converted and written. */
-import type { Value } from "../messages/value.ts";
+import type { Value } from "../../json/value.ts";
 import type { Rollout } from "./format.ts";
 import type { RolloutPosition } from "./source-records.ts";
 

@@ -1,6 +1,6 @@
 /** Stores the facts of trajectories. */
 
-import { countNames, type FactRow } from "../facts/facts.ts";
+import { countNames, type FactRow } from "../facts.ts";
 import { NumberColumn } from "./column.ts";
 import { DigestNames, Names, SpelledNames, TextColumn } from "./text-column.ts";
 import { noMetrics, type TrajectoryFacts } from "./trajectory-facts.ts";

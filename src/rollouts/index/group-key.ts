@@ -1,9 +1,9 @@
 /** Reads and suggests group keys. */
 import { hash } from "node:crypto";
+import { formatCanonically } from "../../conversation/prompt.ts";
 import { getValue, isObject } from "../../json/json-bytes.ts";
 import { Kind, kindAt } from "../../json/shape.ts";
 import * as json from "../../json/table.ts";
-import { formatCanonically } from "../messages/said-content.ts";
 import type { RuleReporter } from "../rules/rules.ts";
 import { groupKeyNames, toKeyPaths } from "./ambiguous-groups.ts";
 

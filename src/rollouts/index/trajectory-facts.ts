@@ -1,5 +1,5 @@
 /** The facts of a trajectory that one walk finds. */
-import { countNames } from "../facts/facts.ts";
+import { countNames } from "../facts.ts";
 
 export const noMetrics: readonly string[] = [];
 const noValues = new Float64Array();

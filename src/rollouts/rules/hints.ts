@@ -109,9 +109,6 @@ export const suggestForWrongType = (
   return /^\s*[[{]/.test(found) ? "write the JSON without quotes around it, because it was encoded twice" : undefined;
 };
 
-/** Assumed: deployed services accept messages with these roles. */
-export const roles: ReadonlySet<string> = new Set(["developer", "system", "user", "assistant", "tool", "function"]);
-
 export const groupShapeAdvice = 'write a group as {"trajectories": [{…}, {…}]}';
 export const trajectoryShape = 'write a trajectory as {"messages_and_choices": [{…}, {…}], "reward": 1}';
 export const versionShape = "write the version without a fraction, such as 120";

@@ -1,7 +1,7 @@
 /** Divides the difference of two runs by what happened, and by recorded keys (metrics.md). */
 
 import type { Breaks } from "../../system/breaks.ts";
-import { countIndexes, countNames, isCutOff } from "../facts/facts.ts";
+import { countIndexes, countNames, isCutOff } from "../facts.ts";
 import { divisionNames } from "../index/ambiguous-groups.ts";
 import { addUse, type FactColumns, type ToolUse } from "../index/fact-columns.ts";
 import { formatKeyText } from "../index/group-key.ts";

@@ -4,7 +4,7 @@ import { Breaks } from "../../system/breaks.ts";
 import { locateTrajectory } from "../dataset/locate.ts";
 import { openRowReader, type WantedKeys } from "../dataset/prompt-text.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
-import { type FactRow, groupFacts, mapFacts, readFacts } from "../facts/facts.ts";
+import { type FactRow, groupFacts, mapFacts, readFacts } from "../facts.ts";
 import { meanOfFinite, pickFinite, standardDeviation } from "../index/sums.ts";
 import { openFactReader, readGroupFacts, readGroupRewards } from "./read-facts.ts";
 import { countTries, type StatsOptions, withExceptions } from "./stats-slice.ts";

@@ -1,6 +1,6 @@
 /** Reads the facts of a dataset. */
 import type { Dataset } from "../dataset/read-dataset.ts";
-import type { FactRow } from "../facts/facts.ts";
+import type { FactRow } from "../facts.ts";
 import type { FactColumns } from "../index/fact-columns.ts";
 import { isSolved } from "../index/metrics.ts";
 import { meanOfFinite } from "../index/sums.ts";

@@ -2,7 +2,7 @@
 
 import { type Breaks, sortWithBreaks } from "../../system/breaks.ts";
 import { compareTexts } from "../../text/sentences.ts";
-import { countIndexes, type LengthName, lengthNames, mapLengths } from "../facts/facts.ts";
+import { countIndexes, type LengthName, lengthNames, mapLengths } from "../facts.ts";
 import { NumberColumn } from "../index/column.ts";
 import { addUse, type FactColumns, type ToolUse } from "../index/fact-columns.ts";
 import { isSolved } from "../index/metrics.ts";

@@ -1,10 +1,8 @@
 /** Draws conversations, and folds long texts. */
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { type ContentPart, type Media, type Turn, toTurns } from "../../calls/conversation.ts";
-import { parseJson } from "../../json/object.ts";
+import { type ContentPart, type Media, type ToolCall, type Turn, toTurns } from "../../conversation/turns.ts";
 import * as raw from "../../json/raw-json.ts";
-import * as toolErrors from "../../rollouts/facts/tool-errors.ts";
 import { countCharacters, cutText } from "../../text/sentences.ts";
 import type { Finding } from "../answers.ts";
 import { useSearchedText } from "./navigation.tsx";
@@ -103,15 +101,10 @@ export const FoldedText = ({ title, ...shown }: { title: string } & LongTextProp
   </Fold>
 );
 
-const contentOf = (part: ContentPart) => {
-  if (part.kind === "result") return part.parts;
-  if (part.kind !== "call") return [];
-  const { id, callArguments, result } = part;
-  return [
-    ...(callArguments ? [{ kind: "said" as const, value: callArguments }] : []),
-    ...(result ? [{ kind: "result" as const, id, isError: isError(result.parts), parts: result.parts }] : []),
-  ];
-};
+const contentOf = ({ callArguments: value, result }: ToolCall): readonly ContentPart[] => [
+  ...(value ? [{ kind: "said" as const, value }] : []),
+  ...(result ? [result] : []),
+];
 
 const textOfPart = (part: ContentPart): string => {
   switch (part.kind) {
@@ -140,23 +133,6 @@ export const summarizeTurn = ({ parts }: Turn) => {
   if (calls.length > 0) return `calls ${calls.join(", ")}`;
   return cutText(textOfParts(parts.filter(({ kind }) => kind !== "thought" && kind !== "other")), 200);
 };
-
-/** Marks the results that count as errors of tools (metrics.md). */
-const isError = (parts: readonly ContentPart[] = []) => {
-  const members = parts.flatMap((part) => (part.kind === "other" ? part.members : []));
-  const [text = ""] = parts.flatMap((part) => (part.kind === "said" ? part.value.text : []));
-  return toolErrors.isErrorText(text) || members.some(({ key, value }) => isErrorMember(key, value));
-};
-
-const isErrorMember = (key: string, { json, text }: raw.RawJson) =>
-  toolErrors.hasError({ [key]: parseJson(json)?.value }) || (key === "status" && toolErrors.errorStatus.test(text));
-
-/** A result without a call is a turn. */
-const isFailedResult = ({ role, parts }: Turn) => role === "tool" && isError(parts);
-
-export const hasError = (turn: Turn) =>
-  isFailedResult(turn) ||
-  turn.parts.some((part) => (part.kind === "call" ? isError(part.result?.parts) : part.kind === "refusal"));
 
 interface ConversationProps {
   turns: readonly Turn[];
@@ -196,7 +172,7 @@ const Message = ({ turn, findings }: { turn: Turn; findings: readonly Finding[] 
       <h3 class="who">
         <b>{role}</b>
         {name !== undefined && <span>{name}</span>}
-        {isFailedResult(turn) && <b class="trouble">error</b>}
+        {turn.isError && <b class="trouble">error</b>}
         {isSampled && <span>sampled{finish !== undefined && ` · ${raw.formatIndented(finish)}`}</span>}
         <span class="at">{position + 1}</span>
       </h3>
@@ -260,8 +236,8 @@ const PartView = ({ part, lines, isMessage = false }: PartProps) => {
       return <CallPart part={part} />;
     case "result":
       return (
-        <div class={part.isError || isError(part.parts) ? "result failed" : "result"}>
-          <p class="who">{part.isError || isError(part.parts) ? <b class="trouble">error</b> : "result"}</p>
+        <div class={part.isError ? "result failed" : "result"}>
+          <p class="who">{part.isError ? <b class="trouble">error</b> : "result"}</p>
           <Parts parts={part.parts} lines={linesBeforeFold.result} />
         </div>
       );
@@ -291,7 +267,7 @@ const PartView = ({ part, lines, isMessage = false }: PartProps) => {
   }
 };
 
-const CallPart = ({ part }: { part: Extract<ContentPart, { kind: "call" }> }) => (
+const CallPart = ({ part }: { part: ToolCall }) => (
   <div class="call">
     <p class="who">
       calls <b>{part.name ?? "?"}</b>

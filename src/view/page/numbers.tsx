@@ -1,5 +1,5 @@
 /** Displays numbers and rewards. */
-import { isCutOff } from "../../rollouts/facts/facts.ts";
+import { isCutOff } from "../../rollouts/facts.ts";
 import { relativePosition } from "../answer-queries.ts";
 import type { Range, Slice, TrajectorySummary } from "../answers.ts";
 import { usePage } from "./navigation.tsx";

@@ -1,6 +1,6 @@
 /** Draws a trajectory as a conversation or JSON. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Turn } from "../../calls/conversation.ts";
+import { isFailedTurn, type Turn } from "../../conversation/turns.ts";
 import { formatIndented, type RawMember } from "../../json/raw-json.ts";
 import type { GroupDetail, TrajectorySummary } from "../answers.ts";
 import * as conversation from "./conversation.tsx";
@@ -148,8 +148,8 @@ const Outline = ({ turns, show }: { turns: readonly Turn[]; show: (position: num
       <ol>
         {turns.map((turn, position) => (
           <li key={turn.at}>
-            <button type="button" class={conversation.hasError(turn) ? "trouble" : ""} onClick={() => show(position)}>
-              <span class="n">{turn.at + 1}</span> <b>{turn.role ?? "?"}</b> {conversation.hasError(turn) && "error: "}
+            <button type="button" class={isFailedTurn(turn) ? "trouble" : ""} onClick={() => show(position)}>
+              <span class="n">{turn.at + 1}</span> <b>{turn.role ?? "?"}</b> {isFailedTurn(turn) && "error: "}
               {conversation.summarizeTurn(turn)}
             </button>
           </li>

@@ -1,6 +1,6 @@
 /** Writes the table of facts in docs/reference/metrics.md. */
 import { readFileSync } from "node:fs";
-import { facts } from "../../../src/rollouts/facts/facts.ts";
+import { facts } from "../../../src/rollouts/facts.ts";
 
 const table = /(?<=^\| fact \| value \|\n\|---\|---\|\n)(?:\|.*\n)+/m;
 

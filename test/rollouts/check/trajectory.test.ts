@@ -5,7 +5,7 @@ import { findInnermost, startOf } from "../../../src/json/table.ts";
 import { keyUses } from "../../../src/rollouts/check/checker.ts";
 import { inspectTrajectory } from "../../../src/rollouts/check/trajectory.ts";
 import { findPrompt } from "../../../src/rollouts/check/trajectory-prompt.ts";
-import { countIndexes } from "../../../src/rollouts/facts/facts.ts";
+import { countIndexes } from "../../../src/rollouts/facts.ts";
 import { TrajectoryFacts } from "../../../src/rollouts/index/trajectory-facts.ts";
 
 const trainingNames = ["choice", "message", "scored", "unscored", "tools", "untooled", "offset", "local"];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { elementsOf, readRoot } from "../../../src/json/table.ts";
-import { countNames, type FactRow, readFacts } from "../../../src/rollouts/facts/facts.ts";
+import { countNames, type FactRow, readFacts } from "../../../src/rollouts/facts.ts";
 import { FactColumns } from "../../../src/rollouts/index/fact-columns.ts";
 import { TrajectoryFacts } from "../../../src/rollouts/index/trajectory-facts.ts";
 

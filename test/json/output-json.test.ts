@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { toArguments } from "../../../src/rollouts/messages/chat.ts";
-import { rawOf } from "../../../src/rollouts/messages/output-json.ts";
-import { Value } from "../../../src/rollouts/messages/value.ts";
+import { toArguments } from "../../src/conversation/apis/openai.ts";
+import { rawOf } from "../../src/json/output-json.ts";
+import { Value } from "../../src/json/value.ts";
 
 const indented = `{
   "a": 1,

@@ -1,9 +1,10 @@
 /** Formats what messages say, so that repetitions of a prompt are equal texts. */
-import { isObject } from "../../json/json-bytes.ts";
-import { nodeSize } from "../../json/reader.ts";
-import { Kind, kindAt, Shape } from "../../json/shape.ts";
-import * as json from "../../json/table.ts";
-import { toSnakeCase } from "../../text/nearest.ts";
+import { isObject } from "../json/json-bytes.ts";
+import { nodeSize } from "../json/reader.ts";
+import { Kind, kindAt, Shape } from "../json/shape.ts";
+import * as json from "../json/table.ts";
+import { toSnakeCase } from "../text/nearest.ts";
+import { textType } from "./message.ts";
 
 const recordedThings =
   "call|chat|completion|conversation|event|message|msg|parent|request|response|run|session|span|step|thread|tool_call|trace|turn";
@@ -29,9 +30,6 @@ const silentKey = new RegExp(
   ].join("|")})$`,
 );
 
-export const isCallKey = (key: string) =>
-  /(?:^|_)(?:tool|function)_(?:calls?|invocations?|uses?)$/.test(toSnakeCase(key));
-
 /** True for a key whose value is neither words nor calls, such as `response_id`. */
 export const isSilentKey = (key: string) => silentKey.test(toSnakeCase(key));
 
@@ -40,7 +38,7 @@ export const readOnlyText = (content: unknown, isIgnored = isRecorders) => {
   const [part, ...more]: readonly unknown[] = Array.isArray(content) ? content : [];
   if (more.length > 0 || !isObject(part) || typeof part.text !== "string") return undefined;
   const hasOther = Object.entries(part).some(([key, value]) =>
-    key === "type" ? !/^(?:input_|output_)?text$/.test(`${value}`) : key !== "text" && !isIgnored(key, value),
+    key === "type" ? !textType.test(`${value}`) : key !== "text" && !isIgnored(key, value),
   );
   return hasOther ? undefined : part.text;
 };

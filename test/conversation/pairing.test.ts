@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { OpenCalls } from "../../../src/rollouts/messages/open-calls.ts";
-import { itHolds } from "../../support/property.ts";
+import { OpenCalls } from "../../src/conversation/pairing.ts";
+import { itHolds } from "../support/property.ts";
 
 /** Undefined: without an id. */
 const id = fc.option(fc.constantFrom("a", "b", "c"), { nil: undefined });

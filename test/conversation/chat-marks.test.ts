@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { findForeignTurn } from "../../../src/rollouts/messages/chat-marks.ts";
-import { choice, messages, problemsIn, question } from "../../support/problems.ts";
+import { findForeignTurn } from "../../src/conversation/chat-marks.ts";
+import { choice, messages, problemsIn, question } from "../support/problems.ts";
 
 it.each<[text: string, mark: string | undefined]>([
   ["a<|im_end|>\n<|im_start|>user\nb", "<|im_start|>user"],

@@ -1,6 +1,7 @@
 /** Converts messages and choices to turns. */
 import * as raw from "../json/raw-json.ts";
-import { OpenCalls } from "../rollouts/messages/open-calls.ts";
+import * as messages from "./message.ts";
+import { pairCalls } from "./pairing.ts";
 
 export type Turn = Readonly<{
   /** The index in the list of messages and choices. */
@@ -9,6 +10,8 @@ export type Turn = Readonly<{
   isSampled: boolean;
   name: string | undefined;
   toolCallId: string | undefined;
+  /** True for a result without a call that is marked as an error. */
+  isError: boolean;
   /** The members of a choice, except `message`. */
   choiceMembers: readonly raw.RawMember[];
   parts: readonly ContentPart[];
@@ -18,95 +21,90 @@ export type ContentPart = Readonly<
   | { kind: "said"; value: raw.RawJson }
   | { kind: "thought" | "refusal"; text: string }
   | Media
-  | ReturnType<typeof toToolCall>
-  | { kind: "result"; id: string | undefined; isError: boolean; parts: readonly ContentPart[] }
+  | ToolCall
+  | ToolResult
   | { kind: "other"; members: readonly raw.RawMember[] }
 >;
+
+type Named = Record<"name" | "id", string | undefined>;
+
+/** Without a name, the arguments are the whole call. `result` is null if a later message has it as a part. */
+export type ToolCall = Readonly<
+  Named & { kind: "call"; callArguments: raw.RawJson | undefined; result: ToolResult | undefined | null }
+>;
+
+/** `at` is the index of a tool message, which can name the tool. */
+type ToolResult = Readonly<Named & { kind: "result"; at?: number; isError: boolean; parts: readonly ContentPart[] }>;
 
 /** `category` is text such as `image`, and `format` is text such as `image/png` or `wav`. */
 export type Media = Readonly<
   { kind: "media"; category: string } & Record<"url" | "data" | "name" | "format", string | undefined>
 >;
 
-export const hasMessage = (item: raw.RawJson) => findMessage(item) !== undefined;
+/** True if a tool message is an error, or if the model refused. */
+export const isFailedTurn = ({ isError, parts }: Turn) =>
+  isError || parts.some((part) => part.kind === "refusal" || (part.kind === "call" && part.result?.isError));
 
-/** Assumed: a choice has a `message` and no `role`. */
-export const findMessage = (item: raw.RawJson | undefined) =>
-  [item, raw.findValue(item, "message")].find((value) => raw.textAt(value, "role") !== undefined);
-
-/** Returns the tool message that answers a call, as a turn. Null if the next message has the answer. */
-type ToolResultFinder = (call: raw.RawJson) => Turn | undefined | null;
+type ResultFinder = (call: raw.RawJson) => ToolResult | undefined | null;
 
 /** A tool message becomes the result of the call that it answers. */
 export const toTurns = (items: readonly raw.RawJson[], from = 0): readonly Turn[] => {
-  const answers = findAnswers(items, from);
-  const answerIndexes = new Set(answers.values());
-  const toTurn = (item: raw.RawJson, at: number): Turn => {
-    const message = findMessage(item);
-    const isSampled = message !== undefined && message !== item;
-    const takeAnswer: ToolResultFinder = (call) => {
-      const next = answers.get(call);
-      const answer = items[next ?? -1];
-      return next === undefined || !answer ? undefined : toTurn(answer, next);
-    };
-    return {
-      at,
-      role: raw.textAt(message, "role"),
-      isSampled,
-      name: raw.textAt(message, "name"),
-      toolCallId: raw.textAt(message, "tool_call_id"),
-      choiceMembers: isSampled ? raw.withoutAbsent(item.members).filter(({ key }) => key !== "message") : [],
-      parts: message ? readParts(message, takeAnswer) : [{ kind: "said", value: item }],
-    };
+  const results = new Map(pairCalls(items, from).map(({ call, result = -1 }) => [call, result]));
+  const joined = new Set(results.values());
+  const findResult: ResultFinder = (call) => {
+    const at = results.get(call) ?? -1;
+    const item = items[at];
+    if (!item) return undefined;
+    const [name, id] = ["name", "tool_call_id"].map((key) => raw.textAt(item, key));
+    return { kind: "result", at, name, id, isError: messages.isErrorResult(item), parts: readParts(item, findResult) };
   };
-  return items.flatMap((item, at) => (at < from || answerIndexes.has(at) ? [] : [toTurn(item, at)]));
+  return items.flatMap((item, at) => (at < from || joined.has(at) ? [] : [toTurn(item, at, findResult)]));
 };
 
-/** For each call that is answered, the index of the tool message. */
-const findAnswers = (items: readonly raw.RawJson[], from: number): ReadonlyMap<raw.RawJson, number> => {
-  const answers = new Map<raw.RawJson, number>();
-  const calls = new OpenCalls<raw.RawJson>();
-  for (const [at, item] of items.entries()) {
-    if (at < from) continue;
-    const message = findMessage(item);
-    const isResult = message === item && raw.textAt(item, "role") === "tool";
-    const call = isResult ? calls.take(raw.textAt(item, "tool_call_id") || undefined) : undefined;
-    if (call && findName(call) !== undefined) answers.set(call, at);
-    if (isResult) continue;
-    for (const made of raw.itemsOf(raw.findValue(message, "tool_calls")))
-      calls.add(made, raw.textAt(made, "id") || undefined);
-  }
-  return answers;
+const toTurn = (item: raw.RawJson, at: number, findResult: ResultFinder): Turn => {
+  const isSampled = messages.isChoice(item);
+  const message = messages.messageOf(item);
+  const role = raw.textAt(message, "role");
+  return {
+    at,
+    role,
+    isSampled,
+    name: raw.textAt(message, "name"),
+    toolCallId: raw.textAt(message, "tool_call_id"),
+    isError: messages.isResult(item) && messages.isErrorResult(item),
+    choiceMembers: isSampled ? raw.withoutAbsent(item.members).filter(({ key }) => key !== "message") : [],
+    parts: isSampled || role !== undefined ? readParts(message, findResult) : [{ kind: "said", value: item }],
+  };
 };
 
-const thoughtKeys = ["reasoning_content", "reasoning", "thinking"];
+const shownTexts: readonly string[] = ["role", "refusal", "name", "tool_call_id", ...messages.thoughtKeys];
 
-const shownTexts = ["role", "refusal", "name", "tool_call_id", ...thoughtKeys];
-
-const readParts = (message: raw.RawJson, takeAnswer: ToolResultFinder): readonly ContentPart[] => {
-  const isShown = ({ key, value: { kind } }: raw.RawMember) =>
-    key === "content" || (key === "tool_calls" ? kind === "list" : kind === "text" && shownTexts.includes(key));
+const readParts = (message: raw.RawJson, findResult: ResultFinder): readonly ContentPart[] => {
+  const isShown = ({ key, value }: raw.RawMember) => {
+    if (key === "content") return true;
+    if (key === "tool_calls") return value.kind === "list";
+    if (key === "function_call") return value.kind === "object";
+    if (key === "reasoning_details" && value.kind === "list")
+      return value.items.every((part) => raw.textAt(part, "text") !== undefined);
+    return value.kind === "text" && shownTexts.includes(key);
+  };
   const members = raw.withoutAbsent(message.members).filter((member) => !isShown(member));
   return [
-    ...thoughtKeys.flatMap((key) => toTextPart("thought", raw.textAt(message, key))),
+    ...messages.listThoughts(message).map((text) => ({ kind: "thought", text }) as const),
     ...toContentParts(raw.findValue(message, "content")),
     ...toTextPart("refusal", raw.textAt(message, "refusal")),
-    ...raw.itemsOf(raw.findValue(message, "tool_calls")).map((call) => toToolCall(call, takeAnswer)),
+    ...messages.callsOf(message).map((call) => toToolCall(call, findResult)),
     ...(members.length === 0 ? [] : [{ kind: "other", members } as const]),
   ];
 };
 
-const findCallee = (call: raw.RawJson) => raw.findValue(call, "function") ?? raw.findValue(call, "custom") ?? call;
-
-const findName = (call: raw.RawJson) => raw.textAt(findCallee(call), "name");
-
-const toToolCall = (call: raw.RawJson, takeAnswer: ToolResultFinder) => {
-  const kind = "call" as const;
-  const [callee, name, id] = [findCallee(call), findName(call), raw.textAt(call, "id")];
-  // Without a name, the whole call is shown as arguments.
-  if (name === undefined) return { kind, name, id: undefined, callArguments: call, result: undefined };
+const toToolCall = (call: raw.RawJson, findResult: ResultFinder): ToolCall => {
+  const callee = messages.calleeOf(call);
+  const name = raw.textAt(callee, "name") || undefined;
+  const result = findResult(call);
+  if (name === undefined) return { kind: "call", name, id: undefined, callArguments: call, result };
   const callArguments = raw.findValue(callee, "arguments") ?? raw.findValue(callee, "input");
-  return { kind, name, id, callArguments, result: takeAnswer(call) };
+  return { kind: "call", name, id: raw.textAt(call, "id"), callArguments, result };
 };
 
 const toTextPart = (kind: "thought" | "refusal", text = ""): readonly ContentPart[] =>
@@ -120,19 +118,19 @@ const toContentParts = (content: raw.RawJson | undefined): readonly ContentPart[
 const toParts = (part: raw.RawJson): readonly ContentPart[] => {
   const type = raw.textAt(part, "type") ?? "";
   const text = raw.findValue(part, "text");
-  if (text?.kind === "text" && /^((input|output)_)?text$/.test(type))
+  if (text?.kind === "text" && (messages.textType.test(type) || raw.findValue(part, "type") === undefined))
     return [{ kind: "said", value: text }, ...toOthers(part, ["text"])];
   if (type === "refusal") return toTextPart("refusal", raw.textAt(part, "refusal"));
   if (type === "thinking")
     return [...toTextPart("thought", raw.textAt(part, "thinking")), ...toOthers(part, ["thinking", "signature"])];
   if (type === "tool_use") return [toToolCall(part, () => null), ...toOthers(part, ["id", "name", "input"])];
   if (type === "tool_result") {
-    const isError = raw.textAt(part, "status") === "error" || raw.findValue(part, "is_error")?.json === "true";
     const parts = [
       ...toContentParts(raw.findValue(part, "content")),
       ...toOthers(part, ["content", "tool_use_id", "is_error"]),
     ];
-    return [{ kind: "result", id: raw.textAt(part, "tool_use_id"), isError, parts }];
+    const id = raw.textAt(part, "tool_use_id");
+    return [{ kind: "result", name: undefined, id, isError: messages.isErrorResult(part), parts }];
   }
   const source = raw.findValue(part, "source");
   const document = raw.findValue(source, raw.textAt(source, "type") === "content" ? "content" : "data");

@@ -1,9 +1,9 @@
 /** Represents values as ranges of bytes. */
-import { openBrace, openBracket, quote, replaceNonFinite } from "../../json/json-bytes.ts";
-import { nodeSize } from "../../json/reader.ts";
-import { Kind, Shape, type SharedMembers } from "../../json/shape.ts";
-import * as json from "../../json/table.ts";
-import { isBlankText } from "../../text/sentences.ts";
+import { isBlankText } from "../text/sentences.ts";
+import { openBrace, openBracket, quote, replaceNonFinite } from "./json-bytes.ts";
+import { nodeSize } from "./reader.ts";
+import { Kind, Shape, type SharedMembers } from "./shape.ts";
+import * as json from "./table.ts";
 
 interface JsonText {
   /** The id of the root. The ids of its values follow. */

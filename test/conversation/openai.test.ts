@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { toChatMessage, toRowTools, toToolCall, toTools, toTurns } from "../../../src/rollouts/messages/chat.ts";
-import { type Json, JsonWriter } from "../../../src/rollouts/messages/output-json.ts";
-import { Value } from "../../../src/rollouts/messages/value.ts";
+import { toChatMessage, toRowTools, toToolCall, toTools, toTurns } from "../../src/conversation/apis/openai.ts";
+import { type Json, JsonWriter } from "../../src/json/output-json.ts";
+import { Value } from "../../src/json/value.ts";
 
 const parse = (data: unknown): Value => {
   const value = Value.parse(Buffer.from(JSON.stringify(data)));

@@ -1,8 +1,7 @@
 /** Decides the finish reason of each sampled turn from the statements of its record. */
-import { cutFlag } from "./cut-flag.ts";
-import { type Json, literal } from "./output-json.ts";
-import { isCallKey } from "./said-content.ts";
-import { openKeyFacts, type Value } from "./value.ts";
+import { type Json, literal } from "../json/output-json.ts";
+import { openKeyFacts, type Value } from "../json/value.ts";
+import { toSnakeCase } from "../text/nearest.ts";
 
 /** Receives the values that a conversion derives. */
 export interface Notes {
@@ -52,7 +51,8 @@ export const decideFinish = (run: Notes, turn: TurnFacts, ofRecord: readonly Rea
 const hasUnreadCalls = ({ callsTools, message }: TurnFacts) =>
   !callsTools && message?.facts(callKeys).some((key) => !parseText(message.require(key)).isBlank);
 
-const callKeys = openKeyFacts((keys) => keys.filter(isCallKey));
+const callKey = /(?:^|_)(?:tool|function)_(?:calls?|invocations?|uses?)$/;
+const callKeys = openKeyFacts((keys) => keys.filter((key) => callKey.test(toSnakeCase(key))));
 
 const listReasons = (run: Notes, { stated = [], message }: TurnFacts) => [
   ...stated.flatMap((value) => readReason(value) ?? []),
@@ -94,6 +94,10 @@ const endPattern =
 /** Matches names of flags that are true for a cut answer, and of flags that are false for one. */
 const cutPattern = /trunc|overlong|clipp|hit_(?:max|length)|length_exceed|incomplete|unfinished/i;
 const completePattern = /^(?!(?:task|game|goal|level|episode)_)(?:.*_)?(?:complete|finished|eos)$/i;
+
+/** Matches names of flags that are true for an answer that was cut off. */
+const cutFlag =
+  /^(?:is_?|was_?)?(?:(?:response|completion|output|answer|generation)s?_)?(?:is_|was_)?(?:truncated|Truncated)$/;
 
 /** The keys that can state the reason, in the order of the statements. */
 const statementKeys = openKeyFacts((keys) => {

@@ -1,8 +1,8 @@
 /** Converts items of the Responses API to messages and choices, or throws ConversionError. */
-import { buildCall, type ConversionNotes, choice, toArguments, toLogprobs } from "./chat.ts";
-import { deriveFinish, openFinish } from "./finish-reason.ts";
-import { type Json, literal, nonEmpty, toText } from "./output-json.ts";
-import type { Value } from "./value.ts";
+import { type Json, literal, nonEmpty, toText } from "../../json/output-json.ts";
+import type { Value } from "../../json/value.ts";
+import { deriveFinish, openFinish } from "../finish-reason.ts";
+import { buildCall, type ConversionNotes, choice, toArguments, toLogprobs } from "./openai.ts";
 
 type ItemTurn = readonly Value[];
 type ResponsePart = ItemTurn | Value;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type ContentPart, type Turn, toTurns } from "../../src/calls/conversation.ts";
+import { type ContentPart, type Turn, toTurns } from "../../src/conversation/turns.ts";
 import { parseRawJson } from "../../src/json/raw-json.ts";
 
 const read = (items: readonly object[], from?: number): readonly Turn[] =>
@@ -30,7 +30,7 @@ describe("the parts of a message", () => {
     [{ type: "output_text", text: "a", citations: [1], b: null, c: 0 }, ['"a"', { other: "citations c" }]],
     [{ type: "texts", text: "a" }, ['{"type":"texts","text":"a"}']],
     [{ type: "text", text: 7 }, ['{"type":"text","text":7}']],
-    [{ text: "a" }, ['{"text":"a"}']],
+    [{ text: "a" }, ['"a"']],
     [{ type: "refusal", refusal: "no" }, [{ refusal: "no" }]],
     [{ type: "refusal", refusal: "" }, []],
     [{ type: "thinking", thinking: "hm", signature: "s" }, [{ thought: "hm" }]],
@@ -107,14 +107,14 @@ describe("turns", () => {
 
   it("have the role, the name and the members of a choice", () => {
     const items = [{ role: "user", content: "q", name: "me" }, { ...asks(), logprobs: 1 }, tool("x", "t"), { a: 1 }];
-    expect(read(items).map(({ parts, choiceMembers, ...turn }) => [turn, choiceMembers.map(({ key }) => key)])).toEqual(
-      [
-        [{ at: 0, role: "user", isSampled: false, name: "me", toolCallId: undefined }, []],
-        [{ at: 1, role: "assistant", isSampled: true, name: undefined, toolCallId: undefined }, ["index", "logprobs"]],
-        [{ at: 2, role: "tool", isSampled: false, name: undefined, toolCallId: "t" }, []],
-        [{ at: 3, role: undefined, isSampled: false, name: undefined, toolCallId: undefined }, []],
-      ],
-    );
+    expect(
+      read(items).map(({ parts, isError, choiceMembers, ...turn }) => [turn, choiceMembers.map(({ key }) => key)]),
+    ).toEqual([
+      [{ at: 0, role: "user", isSampled: false, name: "me", toolCallId: undefined }, []],
+      [{ at: 1, role: "assistant", isSampled: true, name: undefined, toolCallId: undefined }, ["index", "logprobs"]],
+      [{ at: 2, role: "tool", isSampled: false, name: undefined, toolCallId: "t" }, []],
+      [{ at: 3, role: undefined, isSampled: false, name: undefined, toolCallId: undefined }, []],
+    ]);
   });
 
   it("join each call with its answer by id, or in order without ids", () => {
@@ -127,11 +127,7 @@ describe("turns", () => {
       [0, { name: "f", at: 2 }, { name: "g", at: 3 }],
       [1, '"1"'],
     ]);
-    // A call without a name is shown as it is, so its answer remains.
-    expect(shown([asks({ id: "a" }), tool("A", "a")])).toEqual([
-      [0, { name: undefined, at: undefined }],
-      [1, '"A"'],
-    ]);
+    expect(shown([asks({ id: "a" }), tool("A", "a")])).toEqual([[0, { name: undefined, at: 1 }]]);
     expect(shown([{ a: 1 }])).toEqual([[0, '{"a":1}']]);
   });
 

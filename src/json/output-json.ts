@@ -1,6 +1,6 @@
 /** Composes JSON from recorded and new values. */
-import { replaceLineEnds } from "../../json/json-bytes.ts";
-import type { Path } from "../../json/table.ts";
+import { replaceLineEnds } from "./json-bytes.ts";
+import type { Path } from "./table.ts";
 import { Value } from "./value.ts";
 
 type JsonSources = readonly (Value | undefined)[];

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { formatSaid } from "../../../src/rollouts/messages/said-content.ts";
+import { formatSaid } from "../../src/conversation/prompt.ts";
 
 const keys = `id uid uuid message_id msg_id turn_id event_id tool_call_id call_id source recorder cache_control date time
   created turn_idx timestamp created_at start_time my_timestamp createdAt messageId parentUuid session_id spanId

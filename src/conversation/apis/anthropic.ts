@@ -1,8 +1,8 @@
 /** Converts messages with content blocks of Anthropic's API to chat messages, or throws ConversionError. */
-import { buildCall, type ConversionNotes, decidedChoice, toArguments, toLogprobs } from "./chat.ts";
-import { type Json, literal, nonEmpty, replaceMembers } from "./output-json.ts";
+import { type Json, literal, nonEmpty, replaceMembers } from "../../json/output-json.ts";
+import type { Value } from "../../json/value.ts";
+import { buildCall, type ConversionNotes, decidedChoice, toArguments, toLogprobs } from "./openai.ts";
 import { joinTexts } from "./responses.ts";
-import type { Value } from "./value.ts";
 
 /** Blocks that chat messages do not have. */
 const blockPattern = /^((redacted_)?thinking|document|search_result|container_upload|(.*_)?tool_(use|result))$/;

@@ -1,8 +1,4 @@
 /** Converts chat messages, tools, tool calls and logprobs, or throws ConversionError. */
-import { pluralize } from "../../text/sentences.ts";
-import { findForeignTurn } from "./chat-marks.ts";
-import { decideFinish, type Notes, openFinish, type SampledRecord, type StatedReasons } from "./finish-reason.ts";
-import { OpenCalls } from "./open-calls.ts";
 import {
   elementsOf,
   type Json,
@@ -12,8 +8,12 @@ import {
   rawLiteral,
   replaceMembers,
   toText,
-} from "./output-json.ts";
-import { Value } from "./value.ts";
+} from "../../json/output-json.ts";
+import { Value } from "../../json/value.ts";
+import { pluralize } from "../../text/sentences.ts";
+import { findForeignTurn } from "../chat-marks.ts";
+import { decideFinish, type Notes, openFinish, type SampledRecord, type StatedReasons } from "../finish-reason.ts";
+import { OpenCalls } from "../pairing.ts";
 
 /** Also receives the values that a conversion leaves out. */
 export interface ConversionNotes extends Notes {
@@ -145,7 +145,7 @@ const toResultMessage = (run: ConversionNotes, message: Value, openCalls: OpenCa
 };
 
 /** A message of OpenAI's older API has one call, without an id. */
-export const listCalls = (message: Value) => {
+const listCalls = (message: Value) => {
   const older = message.get("function_call");
   return older ? [older] : message.items("tool_calls");
 };

@@ -1,0 +1,81 @@
+/** Recognizes choices, texts, reasoning, calls, results and errors in messages, in Node and in browsers. */
+import { isObject, type JsonObject, parseJson } from "../json/object.ts";
+import * as raw from "../json/raw-json.ts";
+import { isBlankText } from "../text/sentences.ts";
+
+/** Assumed: deployed services accept messages with these roles. */
+export const roles: ReadonlySet<string> = new Set(["developer", "system", "user", "assistant", "tool", "function"]);
+
+/** The keys of a message's reasoning. Some services send the same reasoning under several. */
+export const thoughtKeys = ["reasoning_content", "reasoning", "thinking", "reasoning_details"] as const;
+
+/** Matches the types of parts of a content that are texts. */
+export const textType = /^(?:input_|output_)?text$/;
+
+/** Assumed: a choice has a `message` and no `role`. */
+export const isChoice = (item: raw.RawJson | undefined) =>
+  raw.findMember(item, "role") === undefined && raw.findMember(item, "message")?.kind === "object";
+
+export const messageOf = (item: raw.RawJson) => (isChoice(item) ? (raw.findMember(item, "message") ?? item) : item);
+
+/** The messages of OpenAI's older API have results of functions. */
+export const isResult = (message: raw.RawJson) => /^(?:tool|function)$/.test(raw.textAt(message, "role") ?? "");
+
+/** Returns the reasoning of a message without repetitions. */
+export const listThoughts = (message: raw.RawJson): readonly string[] => {
+  const details = textsOf(parseJson(raw.findMember(message, "reasoning_details")?.json ?? "")?.value);
+  const texts = thoughtKeys.map((key) => raw.textAt(message, key) ?? "");
+  return [...new Set([...texts, details.join("")])].filter((text) => text !== "");
+};
+
+/** A message of OpenAI's older API has one call, without an id. */
+export const callsOf = (message: raw.RawJson): readonly raw.RawJson[] => {
+  const older = raw.findValue(message, "function_call");
+  return [...(older?.kind === "object" ? [older] : []), ...raw.itemsOf(raw.findValue(message, "tool_calls"))];
+};
+
+/** Returns the object with the name and the arguments of a call. */
+export const calleeOf = (call: raw.RawJson) => raw.findValue(call, "custom") ?? raw.findValue(call, "function") ?? call;
+
+/** Returns the texts of a content. */
+export const textsOf = (content: unknown) => {
+  const parts: readonly unknown[] = Array.isArray(content) ? content : [{ text: content }];
+  return parts.flatMap((part) => (isObject(part) && typeof part.text === "string" ? part.text : []));
+};
+
+/** True for a result that is an error (metrics.md), by its marks or its content. */
+export const isErrorResult = (result: raw.RawJson) => {
+  const value = parseJson(result.json)?.value;
+  if (!isObject(value)) return false;
+  const [text = ""] = textsOf(value.content);
+  return hasErrorMark(value) || hasError(value.content) || isErrorText(text);
+};
+
+/** @param marks the members of a result */
+export const hasErrorMark = (marks: JsonObject) =>
+  hasError(marks) || (typeof marks.status === "string" && errorStatus.test(marks.status));
+
+const errorStatus = /^(?:error|errored|failed|failure)$/i;
+
+/** The longest start of a text that can name an exception, in bytes or UTF-16 units. */
+export const maxExceptionLength = 200;
+
+/** An exception of Python, Java or JavaScript, or a shell's or a tool's `Error:`. White space can be escaped. */
+const exceptionStart =
+  /^(?:\s|\\[nrt])*(?:<tool_use_error>|Traceback \(most recent call last\)|(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)\b(?::|\(|$)|(?:Uncaught )?(?:Error|Exception|ERROR|error):)/;
+
+/** Expects the whole text if it is JSON, or else its start. */
+export const isErrorText = (text: string) =>
+  /^\s*\{/.test(text) ? hasError(parseJson(text)?.value) : exceptionStart.test(text.slice(0, maxExceptionLength));
+
+export const hasError = (value: unknown) =>
+  isObject(value) && (isTrue(value.isError) || isTrue(value.is_error) || !isBlank(value.error));
+
+/** Some writers turn booleans into texts or numbers. */
+const isTrue = (flag: unknown) => /^(?:true|1)$/i.test(String(flag));
+
+/** An object can state nothing, as `{"message": null}` does. */
+const isBlank = (error: unknown) => {
+  if (isObject(error)) return Object.values(error).every((value) => value === null || value === "");
+  return Array.isArray(error) ? error.length === 0 : isBlankText(String(error ?? ""));
+};
