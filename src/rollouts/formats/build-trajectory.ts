@@ -2,13 +2,14 @@
 import { basename } from "node:path";
 import { unwrap } from "../../conversation/apis/openai.ts";
 import * as output from "../../json/output-json.ts";
-import { ConversionError, type Members, openKeyFacts, Value } from "../../json/value.ts";
+import { ConversionError, type Members, Value } from "../../json/value.ts";
 import { findNearest } from "../../text/nearest.ts";
 import { formatList } from "../../text/sentences.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
 import { type Path, shortenName } from "../rules/positions.ts";
 import { findRewardCandidates } from "../rules/row-columns.ts";
 import type { FormatRun, Rollout, SourceRecord } from "./format.ts";
+import { columns } from "./names.ts";
 
 /** Returns a ConversionError, so that other parts of the record are still converted. */
 export const convertPart = (part: Value, facts: Pick<Rollout, "group" | "id">, convert: () => Rollout) => {
@@ -174,11 +175,9 @@ export const parseReward = (run: FormatRun, value: Value) => {
   return output.rawLiteral(text.replace(/^true$/i, "1").replace(/^false$/i, "0"), [value]);
 };
 
-const partKeys = openKeyFacts((keys) => keys.filter((key) => /^(?:rewards?|scores?|metrics|reward_\w+)$/.test(key)));
-
 /** Finds the numbers of objects beside the reward, and numbers in columns such as `reward_format`. */
 export const findMetrics = (record: Value): Members =>
-  record.facts(partKeys).flatMap((key): Members => {
+  record.facts(columns).metrics.flatMap((key): Members => {
     const value = unwrap(record.require(key));
     if (!value.isObject) return key.startsWith("reward_") && value.isNumber ? [[key, value] as const] : [];
     return value.metricMembers().map(([name, part]) => [key === "metrics" ? name : `${key}.${name}`, part] as const);

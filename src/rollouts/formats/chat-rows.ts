@@ -3,9 +3,9 @@ import * as chat from "../../conversation/apis/openai.ts";
 import type { SampledRecord } from "../../conversation/finish-reason.ts";
 import { isSilentKey } from "../../conversation/prompt.ts";
 import type { Json } from "../../json/output-json.ts";
-import { type Members, openKeyFacts, Value } from "../../json/value.ts";
+import { type Members, Value } from "../../json/value.ts";
 import type { Path } from "../rules/positions.ts";
-import { answerColumns, findRewardColumns, isMediaColumn, pythonMessages } from "../rules/row-columns.ts";
+import { answerColumns, findRewardColumns, pythonMessages } from "../rules/row-columns.ts";
 import {
   buildException,
   buildTrajectory,
@@ -18,6 +18,7 @@ import {
   requireReward,
 } from "./build-trajectory.ts";
 import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
+import { columns, otherColumn, sampledColumn, systemColumns } from "./names.ts";
 import * as keys from "./row-keys.ts";
 import { isLogged, openTableIds, skipUnrated } from "./trl-tables.ts";
 
@@ -111,7 +112,6 @@ const convertRow = (run: FormatRun, rows: ChatRows, { record, recordedKey, steps
 };
 
 const promptColumns = ["prompt", "input"];
-const turnColumns = ["completion", "response", "output"];
 
 /** @throws ConversionError for a row with a list of turns, of which its columns repeat a prompt or an answer */
 const refuseInnerTurns = (row: Value, usedKeys: readonly string[]) => {
@@ -119,8 +119,8 @@ const refuseInnerTurns = (row: Value, usedKeys: readonly string[]) => {
   const isTurn = (item: Value) =>
     item.get("messages")?.isList ||
     (item.hasAny(...promptColumns) &&
-      item.hasAny(...turnColumns) &&
-      [...promptColumns, ...turnColumns].some((name) => isRepeated(item, name)));
+      item.hasAny(...answerColumns) &&
+      [...promptColumns, ...answerColumns].some((name) => isRepeated(item, name)));
   for (const [key, list] of row.members())
     if (!usedKeys.includes(key) && list.numberCount === undefined && list.items().some(isTurn))
       throw list.error(`the row has its turns in ${key} (write them to the list \`messages\`, or omit ${key})`);
@@ -132,9 +132,8 @@ const isEmpty = (row: Value, path: Path) => {
   return holder?.isObject === true && holder.members().every(([, { isNull }]) => isNull);
 };
 
-const mediaKeys = openKeyFacts((keys) => keys.filter(isMediaColumn));
 const listMedia = (row: Value): Members =>
-  row.facts(mediaKeys).flatMap((key) => (row.require(key).canBeMetric ? [] : [[key, row.require(key)] as const]));
+  row.facts(columns).media.flatMap((key) => (row.require(key).canBeMetric ? [] : [[key, row.require(key)] as const]));
 
 const readMembers = (run: FormatRun, row: Value, rows: ChatRows, completionMembers: Members = []) => {
   const { usedKeys, isDataset, listMembers } = rows;
@@ -175,12 +174,6 @@ const isOtherRow = (row: Value, messages: Value | undefined) =>
   row.get("info")?.hasAny("exit_status", "model_stats") ||
   (row.has("prompt") && !endsWithAnswer(messages) && answerColumns.some((name) => canBeTurns(row.get(name))));
 
-/** Matches names of columns with an answer. */
-const sampledColumn = /(?:^|_)(?:completion|response|output|generat|predict|repl(?:y|ies)|candidate)/i;
-/** Matches names of columns with other texts or conversations, such as what a grader expects. */
-const otherColumn =
-  /expected|reference|gold|correct|truth|target|label|judge|grad(?:er|ing)|critic|verifier|rubric|prompt|history|few_?shot|example/i;
-
 /** @throws ConversionError if the messages end before an answer that another column has */
 const requireAnswer = (run: FormatRun, row: Value, messages: Value) => {
   if (endsWithAnswer(messages)) return;
@@ -213,7 +206,7 @@ export const openaiChat = chatRows({
   name: "openai-chat",
   title: "rows of chat messages",
   rewardKey: "reward",
-  usedKeys: ["messages", "reward", "tools", ...keys.systemKeys],
+  usedKeys: ["messages", "reward", "tools", ...systemColumns],
   keys: { sampled: "all turns of the assistant" },
   isDataset: true,
   recognizes: (row) => {
@@ -241,7 +234,7 @@ const trlRows: ChatRows = {
   name: "trl",
   title: "rows of TRL",
   rewardKey: "reward",
-  usedKeys: ["prompt", "completion", "completions", "reward", "rewards", "tools", ...keys.systemKeys],
+  usedKeys: ["prompt", "completion", "completions", "reward", "rewards", "tools", ...systemColumns],
   keys: { reward: "`reward` or `rewards`", sampled: "the assistant's turns in `completion`" },
   isDataset: true,
   recognizes: (row) =>

@@ -4,27 +4,22 @@ import { hash } from "node:crypto";
 import { unwrap } from "../../conversation/apis/openai.ts";
 import { formatCanonically, formatSaid } from "../../conversation/prompt.ts";
 import { type Json, rawOf } from "../../json/output-json.ts";
-import { type Members, openKeyFacts, Value } from "../../json/value.ts";
+import { type Members, Value } from "../../json/value.ts";
 import { formatList } from "../../text/sentences.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
 import { groupKeyNames } from "../index/ambiguous-groups.ts";
-import { isContextColumn } from "../rules/row-columns.ts";
-import { canNamePolicy, isPolicyColumn, isStep, stepHolders } from "../rules/step-columns.ts";
+import { canNamePolicy, isPolicyColumn, stepHolders } from "../rules/step-columns.ts";
 import type { FormatRun, RowTurns, SourceRecord } from "./format.ts";
-
-const stepKeys = openKeyFacts((keys) => keys.filter(isStep));
-
-/** The objects in a row that can have columns of the row. */
-const holderKeys = openKeyFacts((keys) => stepHolders.filter((name) => keys.includes(name)));
+import { columns, groupWords, idWords, policyHolder, rolloutColumns, rolloutWords, systemColumns } from "./names.ts";
 
 const listHolders = (row: Value) =>
-  row.facts(holderKeys).map((name) => [`${name}.`, unwrap(row.require(name))] as const);
+  row.facts(columns).holders.map((name) => [`${name}.`, unwrap(row.require(name))] as const);
 
 /** Returns the value of each step column by its path. */
 export const readSteps = (row: Value): ReadonlyMap<string, string> => {
   const steps = new Map<string, string>();
   for (const [prefix, holder] of [["", row] as const, ...listHolders(row)])
-    for (const key of holder.facts(stepKeys)) {
+    for (const key of holder.facts(columns).steps) {
       const value = holder.require(key);
       // Writers such as pandas write the same number in several spellings.
       if (value.isScalar) steps.set(`${prefix}${key}`, formatCanonically(value));
@@ -35,7 +30,7 @@ export const readSteps = (row: Value): ReadonlyMap<string, string> => {
 /** Returns the step columns in objects of the row, which become metadata. */
 export const listInnerSteps = (row: Value): Members =>
   listHolders(row).flatMap(([, holder]) =>
-    holder.facts(stepKeys).flatMap((key) => {
+    holder.facts(columns).steps.flatMap((key) => {
       const value = holder.require(key);
       return value.isScalar && isPolicyColumn(key) ? [[key, value] as const] : [];
     }),
@@ -54,15 +49,9 @@ export const formatSteps = (steps: ReadonlyMap<string, string>) => {
   return text;
 };
 
-/** AReaL's `sample_idx` counts turns, and a `run_id` names many rollouts. */
-const rolloutColumns =
-  "trial_name rollout_id trajectory_id traj_id traj_uid episode_id session_id rollout_idx rollout_index".split(" ");
-
-const rolloutKeys = openKeyFacts((keys) => rolloutColumns.filter((column) => keys.includes(column)));
-
 export const findRolloutId = (row: Value) => {
   for (const holder of [row, ...listHolders(row).map(([, value]) => value)])
-    for (const column of holder.facts(rolloutKeys)) {
+    for (const column of holder.facts(columns).rollouts) {
       const value = holder.require(column);
       if (value.isScalar) return `${column} ${formatCanonically(value)}`;
     }
@@ -78,51 +67,40 @@ export const readTurns = (row: Value, completionKey: string): RowTurns => {
   return { prompt, sampled, id: findRolloutId(row) };
 };
 
-/** Columns in which writers of a row for each turn number the turns. */
-const turnKeys = openKeyFacts((keys) =>
-  keys.filter((key) => /^(?:turn|exchange|segment)_?(?:id|idx|index)$/.test(key)),
-);
-
 export const findTurnNumber = (row: Value) => {
-  const [column] = row.facts(turnKeys);
+  const [column] = row.facts(columns).turns;
   return column === undefined ? undefined : formatCanonically(row.require(column));
 };
 
-/** Returns a function that finds the first of the keys in a row or its metadata. */
-const openKeySearch = (names: readonly string[]) => {
-  const known = openKeyFacts((keys) => names.filter((name) => keys.includes(name)));
-  return (row: Value) => {
-    const metadata = row.get("metadata");
-    const [own, inner] = [row.facts(known), metadata?.facts(known) ?? []];
-    if (own.length + inner.length === 0) return undefined;
-    const name = names.find((one) => own.includes(one) || inner.includes(one));
-    const value = name && (row.get(name) ?? metadata?.get(name));
-    return value && `${name} ${formatCanonically(value)}`;
-  };
+/** Returns the first group key in a row or its metadata. */
+const findKey = (row: Value) => {
+  const found = [row, row.get("metadata")].flatMap((holder) => holder?.facts(columns).groups ?? []);
+  const name = groupKeyNames.find((one) => found.includes(one));
+  const value = name && (row.get(name) ?? row.get("metadata", name));
+  return value && `${name} ${formatCanonically(value)}`;
 };
-
-const findUid = openKeySearch(["uid"]);
-const findOtherKey = openKeySearch(groupKeyNames.filter((name) => name !== "uid"));
 
 /** Writers put the rollouts of a prompt into one batch. */
 const maxUids = 10_000;
 
-/** A uid names a group if rows of its file share it. Otherwise, it names the row. */
+/** A uid, the last group key, names a group if rows of its file share it. Otherwise, it names the row. */
 export const openRowKeys = (findGroup: (row: Value) => string | undefined = () => undefined) => {
-  const findOther = (row: Value) => findGroup(row) ?? findOtherKey(row);
+  const isUid = (key: string | undefined) => key?.startsWith("uid ") === true;
   const seen = new Set<string>();
   const filesWithShared = new Set<string>();
   return {
     preview: ({ value, file, position }: SourceRecord) => {
-      const key = findOther(value) === undefined ? findUid(value) : undefined;
+      const key = findGroup(value) ?? findKey(value);
       if (position === 0) seen.clear();
-      if (key === undefined || seen.size === maxUids) return false;
+      if (key === undefined || !isUid(key) || seen.size === maxUids) return false;
       if (seen.has(key)) filesWithShared.add(file);
       seen.add(key);
       return !filesWithShared.has(file);
     },
-    find: ({ value, file }: SourceRecord) =>
-      findOther(value) ?? (filesWithShared.has(file) ? findUid(value) : undefined),
+    find: ({ value, file }: SourceRecord) => {
+      const key = findGroup(value) ?? findKey(value);
+      return isUid(key) && !filesWithShared.has(file) ? undefined : key;
+    },
   };
 };
 
@@ -158,28 +136,24 @@ export const openPromptKeys = (run: FormatRun) => {
   };
 };
 
-export const systemKeys = ["system", "system_prompt", "system_message"];
-
 /** Returns the system prompt that a row states outside of its prompt, as rows of ms-swift do. */
 export const findSystem = (row: Value, start: Json | undefined): readonly Value[] => {
-  if (!row.hasAny(...systemKeys)) return [];
+  if (!row.hasAny(...systemColumns)) return [];
   const prompt = start instanceof Value ? unwrap(start) : undefined;
   const first = prompt?.get(0) ?? prompt;
-  const content = systemKeys.map((key) => row.get(key)).find((value) => value?.text?.trim());
+  const content = systemColumns.map((key) => row.get(key)).find((value) => value?.text?.trim());
   const isStated = first?.textAt("role") === "system";
   return !content || isStated || prompt?.text?.includes(content.text?.trim() ?? "") ? [] : [content];
 };
 
 export const toSystem = (content: Value) => ({ role: "system", content });
 
-const contextKeys = openKeyFacts((keys) => keys.filter((key) => isContextColumn(key) && !systemKeys.includes(key)));
-
 /** Returns texts and lists next to a prompt that can be a part of it. @param divides true if they divide groups */
 export const listContext = (run: FormatRun, row: Value, prompt: readonly Json[], divides: boolean) => {
-  const names = row.facts(contextKeys);
-  if (names.length === 0) return [];
+  const { context } = row.facts(columns);
+  if (context.length === 0) return [];
   const said = prompt.map(rawOf).join();
-  return names.flatMap((name) => {
+  return context.flatMap((name) => {
     const value = row.require(name);
     if (value.canBeMetric || value.isBlank || prompt.includes(value) || said.includes(value.raw.slice(1, -1)))
       return [];
@@ -190,16 +164,6 @@ export const listContext = (run: FormatRun, row: Value, prompt: readonly Json[],
     return value;
   });
 };
-
-/** Ids of rollouts and workers differ within each group. */
-const rolloutWords =
-  /^(?!.*group$).*(?:turn|rollout|attempt|trial|repeat|episode|traj|sample_idx|worker|server|rank|node|host|device|shard)/i;
-const groupWords =
-  /(?:group|task|scenario|game|prompt|problem|question|query|case)_?(?:id|idx|index)$|(?:^|[_.])(?:gid|group|task|scenario|seed)$/i;
-const idWords = /(?:_id|[a-z]Id|[Ii]dx|[Ii]ndex)$/;
-
-/** Objects of unknown names, such as `env_state`, seldom state the policy. */
-const policyHolder = /^(?:extra|meta|config|model|sampling|policy|train(?:er|ing))(?:_|$)/;
 
 const maxComparedRows = 1024;
 const maxComparedLength = 256;

@@ -30,17 +30,6 @@ export const findRewardCandidates = (names: readonly string[]) => {
 /** Matches a Python list of messages, as pandas writes it to CSV. */
 export const pythonMessages = /^\s*\[\s*\{\s*'/;
 
-const mediaColumn =
-  /^(?:(?:input|prompt|question)_)?(?:image|video|audio|frame|screenshot|media|multi_?modal_(?:data|input))s?(?:_(?:path|url|file|data|bytes|base64)s?)?$/i;
-
-/** True for a column with the media that messages refer to by their order, such as `images` and `video_path`. */
-export const isMediaColumn = (name: string) => mediaColumn.test(name);
-
-/** True for a column that can be a part of the prompt, such as `persona` and `systemInstruction`. */
-export const isContextColumn = (name: string) =>
-  /^(?:sys(?:tem)?|developer)(?:_?(?:prompt|message|instruction)s?)?$/i.test(name) ||
-  /^(?:instructions?|preamble|persona|context|history|few_?shots?|demonstrations?)$/i.test(name);
-
 /** The likeliest name is first. Beside another one, `answer` is what a grader expects. */
 export const answerColumns = "completion response output generation responses answer".split(" ");
 
