@@ -127,7 +127,7 @@ const list = [
 type KnownFact = (typeof list)[number];
 type ValueOf<One> = One extends { readonly read: (row: FactRow) => infer Value } ? Value : number | null;
 export type FactValues = { readonly [One in KnownFact as One["name"]]: ValueOf<One> };
-type CountName = Extract<KnownFact, { readonly type: "count" }>["name"];
+export type CountName = Extract<KnownFact, { readonly type: "count" }>["name"];
 export type LengthName = Extract<KnownFact, { readonly isLength: true }>["name"];
 
 export const facts: readonly Fact[] = list;

@@ -75,7 +75,7 @@ const modules: Readonly<Record<string, Module>> = {
   },
   "rollouts/check": {
     imports: "conversation rollouts/facts rollouts/index rollouts/rules",
-    open: "checker measure messages policy-steps trajectory trajectory-prompt",
+    open: "block checker measure policy-steps trajectory trajectory-prompt",
   },
   "rollouts/input": {
     imports: "rollouts/rules",
@@ -206,7 +206,9 @@ const findFaults = (files: ReadonlyMap<string, string>): readonly string[] => {
     const isAlone = path.startsWith("src/") && children.get(dirname(path))?.size === 1;
     if (isAlone) wrong.push("a folder needs more than one file");
     const lines = text.split("\n");
-    if (isSource && lines.length > 401) wrong.push("the file has more than 400 lines");
+    // Rules, checks and facts are added often.
+    const maxLines = /^src\/rollouts\/(?:check\/|facts\.|rules\/)/.test(path) ? 300 : 400;
+    if (isSource && lines.length > maxLines + 1) wrong.push(`the file has more than ${maxLines} lines`);
     const comment = lines.find((line) => line.length > 120 && /^\s*(\*|\/\/|\/\*)/.test(line));
     if (comment !== undefined) wrong.push(`a comment has more than 120 characters: ${comment}`);
     return wrong.flatMap((sentence) => (sentence === undefined ? [] : [`${path}: ${sentence}`]));

@@ -1,48 +1,29 @@
 /** Recognizes, checks and indexes requests, groups and trajectories. */
 
 import { crc32 } from "node:zlib";
-import { canHaveMark, markEndings } from "../../conversation/chat-marks.ts";
-import { roles } from "../../conversation/message.ts";
+import { canHaveMark } from "../../conversation/chat-marks.ts";
 import type { Severity } from "../../failure.ts";
 import type { Span } from "../../json/json-bytes.ts";
-import { type JsonReader, type KeyUses, nodeSize } from "../../json/reader.ts";
-import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, mapMembers } from "../../json/shape.ts";
+import { nodeSize } from "../../json/reader.ts";
+import { describeValue, Kind, kindAt, kindOf, kindsAsFacts } from "../../json/shape.ts";
 import type { JsonTable, JsonValue } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
-import { finishReasons } from "../facts.ts";
 import { openGroupKeyReader } from "../index/group-key.ts";
 import type { Part } from "../index/parts.ts";
 import type { NewPart, ScanResult } from "../index/scan-result.ts";
 import { TrajectoryFacts } from "../index/trajectory-facts.ts";
-import { invalidInput } from "../rules/failures.ts";
-import { findSecrets, secretEndings } from "../rules/known-secrets.ts";
-import type { Path, PositionCounter } from "../rules/positions.ts";
-import { type ProblemLocation, Problems } from "../rules/problems.ts";
+import { tooManyRecords } from "../rules/failures.ts";
+import { findSecrets } from "../rules/known-secrets.ts";
+import type { Path } from "../rules/positions.ts";
+import type { ProblemLocation } from "../rules/problems.ts";
 import type { RuleReporter } from "../rules/rules.ts";
+import { type Block, emptyBlock } from "./block.ts";
 import type { Measurer } from "./measure.ts";
-import { openStepComparison } from "./policy-steps.ts";
+import { findMixedSteps } from "./policy-steps.ts";
+import { addRequest, recordType, requestKeys } from "./requests.ts";
 import { inspectTrajectory } from "./trajectory.ts";
-import { findPrompt, findRarestPrompt, hasTaskPrompt, haveEqualBytes, openPromptReader } from "./trajectory-prompt.ts";
+import { findMixedPrompts, findPrompt, hasTaskPrompt, haveEqualBytes } from "./trajectory-prompt.ts";
 import { anyValue, checkElements, defineObjectType, reportWrongType, requiredField } from "./types.ts";
-
-export interface Block {
-  readonly table: JsonTable;
-  readonly reader: Pick<JsonReader, "findEnding" | "fingerprintOf" | "countEqual">;
-  /** Byte offset of the table's text in the source. */
-  readonly start: number;
-  readonly positions: Pick<PositionCounter, "mark" | "locate">;
-}
-
-export const emptyBlock: Block = {
-  table: json.emptyTable,
-  reader: {
-    findEnding: (_, end) => end,
-    fingerprintOf: () => 0,
-    countEqual: () => 0,
-  },
-  start: 0,
-  positions: { mark: () => 1, locate: () => ({ line: 1, column: 1, offset: 0 }) },
-};
 
 type CheckedValue = JsonValue & { readonly path: Path };
 
@@ -55,41 +36,13 @@ export interface ScanOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export const keyUses: KeyUses = {
-  leafKeys: ["parameters", "logprobs"],
-  shapeTexts: { role: roles, finish_reason: finishReasons },
-  endings: [...secretEndings, ...markEndings],
-};
-
-const requestType = defineObjectType(
-  {
-    trajectory_groups: requiredField(Kind.array),
-    split: { ...requiredField(Kind.string), acceptedKinds: Kind.absent | Kind.string },
-    trajectories: anyValue,
-    messages_and_choices: anyValue,
-    messages: anyValue,
-    reward: anyValue,
-  },
-  ({ kinds: { trajectory_groups: groups, split, trajectories, ...fieldKinds } }) => {
-    const hasOnlySplit =
-      split !== Kind.absent &&
-      trajectories === Kind.absent &&
-      Object.values(fieldKinds).every((kind) => kind === Kind.absent);
-    if (groups !== Kind.absent || hasOnlySplit) return "requests";
-    return trajectories === Kind.absent ? "trajectories" : "groups";
-  },
-);
-
-const requestKeys = ["trajectory_groups", "split"] as const;
 const groupType = defineObjectType({ trajectories: requiredField(Kind.array), exceptions: anyValue }, kindsAsFacts);
 
 /** The number of facts if a trajectory has no facts. */
 const noFacts = -1;
 
-/** An index of this many parts takes about 600 MB. */
-const maxRecords = 10_000_000;
-/** The facts of this many trajectories take about 400 MB. */
-const maxTrajectories = 1_000_000;
+/** An index of so many parts takes about 600 MB, and the facts of so many trajectories of a group about 400 MB. */
+const limits = { records: 10_000_000, trajectories: 1_000_000 };
 
 export class Checker {
   readonly result: ScanResult;
@@ -165,7 +118,7 @@ export class Checker {
       this.#addInvalid(json.spanOf(value), mayBeTrajectory ? "unreadable" : "group");
       return;
     }
-    const { derived: shape } = requestType.shape.read(table, node);
+    const { derived: shape } = recordType.shape.read(table, node);
     this.result.shapes.add(shape);
     if (shape === "requests") this.#checkRequest(value);
     else if (shape === "groups") this.#checkGroup(value);
@@ -174,12 +127,12 @@ export class Checker {
 
   #checkRequest(value: CheckedValue): void {
     const { table, node, path } = value;
-    const { shape, check } = requestType;
-    const [list, split] = [shape.at(table, shape.slots.trajectory_groups), shape.at(table, shape.slots.split)];
+    const { shape, check } = recordType;
+    const list = shape.at(table, shape.slots.trajectory_groups);
     const repeatedKeys = requestKeys.filter((key) => shape.hasDuplicate(key));
     for (const key of repeatedKeys) this.#report("duplicate-key", { key }, shape.at(table, shape.slots[key]));
     check(table, node, this.#report);
-    this.#addRequest(value, kindOf(table, split) === Kind.string ? json.readString(table, split) : undefined);
+    addRequest(this.result.requests, value, (at) => this.#locate(at, []));
     if (repeatedKeys.length > 0 || kindOf(table, list) !== Kind.array) {
       this.#addInvalid(json.spanOf(value), "group");
       return;
@@ -187,18 +140,6 @@ export class Checker {
     for (const [at, group] of json.childrenOf({ table, node: list })) {
       this.#checkGroup({ ...group, path: [...path, "trajectory_groups", at] });
     }
-  }
-
-  #addRequest({ table, node }: CheckedValue, split: string | undefined): void {
-    const members = mapMembers(table, node);
-    const others = Array.from(members).filter(([name]) => !requestKeys.some((key) => key === name));
-    const toText = (at: number) => json.textOf({ table, node: at });
-    const toKey = (value: number) => ({ name: toText(value - nodeSize), value: toText(value) });
-    const keys = new Map(others.map(([name, value]) => [name, toKey(value)]));
-    this.result.requests.add({ split, keys }, (key) => {
-      const value = key === undefined ? undefined : members.get(key);
-      return this.#locate(value ?? node, []);
-    });
   }
 
   #checkGroup(value: CheckedValue): void {
@@ -217,29 +158,20 @@ export class Checker {
     const exceptions = countElements(table, shape.at(table, shape.slots.exceptions));
     if (shape.hasDuplicate("trajectories")) this.#report("duplicate-key", { key: "trajectories" }, list);
     const found = kindOf(table, list) === Kind.array ? this.#inspectTrajectories(table, list) : noFacts;
-    if (found > 1) this.#compareTrajectories(table, found, node);
+    if (found > 1) this.#compareTrajectories(this.#firstFacts(found), node);
     this.#reportSecrets();
     const trajectories = found === noFacts ? countElements(table, list) : found;
     const isValid = !this.#isInvalid && found !== noFacts;
     this.#addPart(json.spanOf(value), { kind: "group", trajectories, exceptions, isValid });
   }
 
-  #compareTrajectories(table: JsonTable, count: number, group: number) {
-    const { reader } = this.#block;
-    const all = this.#firstFacts(count);
-    if (all.some(({ steps }) => steps !== all[0]?.steps)) this.#compareSteps(table, all, group);
+  #compareTrajectories(all: readonly TrajectoryFacts[], group: number) {
+    const { reader, table } = this.#block;
+    const steps = findMixedSteps(table, all);
+    if (steps) this.#report("mixed-steps", steps, group);
     this.#hasOnePrompt = haveEqualBytes(table, all, reader);
-    if (this.#hasOnePrompt) return;
-    const readPrompt = openPromptReader();
-    const mixed = findRarestPrompt(all.map((facts) => (hasTaskPrompt(facts) ? readPrompt(table, facts) : undefined)));
-    if (mixed) this.#report("mixed-prompts", { ...mixed, subject: `trajectory ${mixed.first + 1}` }, group);
-  }
-
-  #compareSteps(table: JsonTable, facts: readonly TrajectoryFacts[], group: number) {
-    const comparison = openStepComparison();
-    for (const { node } of facts) comparison.add({ table, node });
-    const mixed = comparison.findMixed();
-    if (mixed) this.#report("mixed-steps", mixed, group);
+    const prompts = this.#hasOnePrompt ? undefined : findMixedPrompts(table, all);
+    if (prompts) this.#report("mixed-prompts", prompts, group);
   }
 
   /** Returns the number of facts, or `noFacts` if a trajectory has no facts. */
@@ -252,7 +184,7 @@ export class Checker {
       if (kindAt(table, node) !== Kind.object) areObjects = false;
       else if (this.#inspect(table, node, count)) count++;
       else areTyped = false;
-      if (count > maxTrajectories) this.#refuse();
+      if (count > limits.trajectories) throw tooManyRecords(limits, this.#file);
     }
     if (!areObjects) checkElements(table, list, { kind: Kind.object, field: "trajectories" }, this.#report);
     return areObjects && areTyped ? count : noFacts;
@@ -261,22 +193,14 @@ export class Checker {
   #inspect(table: JsonTable, node: number, position: number) {
     const facts = this.#factsAt(position);
     const { facts: columns } = this.result.parts;
-    const fits = inspectTrajectory(table, node, facts, this.#report, this.#canHaveChatMarks, columns !== undefined);
-    if (fits && columns) this.#measure?.addFacts(table, facts, columns);
-    return fits;
+    const options = { needsTurns: columns !== undefined, canHaveMarks: this.#canHaveChatMarks };
+    const walk = inspectTrajectory(table, node, facts, this.#report, options);
+    if (walk && columns) this.#measure?.addFacts(table, facts, walk, columns);
+    return walk !== undefined;
   }
 
   #firstFacts(count: number): readonly TrajectoryFacts[] {
     return this.#facts.length === count ? this.#facts : this.#facts.slice(0, count);
-  }
-
-  /** Bounds the memory of the index. @throws Failure `invalid-input` */
-  #refuse(): never {
-    const limits = { records: maxRecords, trajectories: maxTrajectories };
-    // Other problems would hide this problem.
-    const refusal = new Problems();
-    refusal.report("too-many-records", limits, { file: this.#file });
-    throw invalidInput(refusal);
   }
 
   /** Later calls reuse the returned object. */
@@ -312,7 +236,7 @@ export class Checker {
   #addPart({ start, end }: Span, part: NewPart): void {
     const { parts } = this.result;
     const { table, reader } = this.#block;
-    if (parts.count >= maxRecords) this.#refuse();
+    if (parts.count >= limits.records) throw tooManyRecords(limits, this.#file);
     for (let at = 0; part.isValid && at < part.trajectories; at++) {
       const trajectory = this.#factsAt(at);
       const { node } = trajectory;

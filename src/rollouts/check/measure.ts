@@ -7,15 +7,15 @@ import { cacheReader, nodeSize } from "../../json/reader.ts";
 import { Kind, kindOf, Shape } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
-import { countIndexes } from "../facts.ts";
 import { divisionNames, groupKeyNames } from "../index/ambiguous-groups.ts";
 import type { FactColumns } from "../index/fact-columns.ts";
 import { formatKey, openGroupKeyReader } from "../index/group-key.ts";
 import type { TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { comparedStepNames } from "../rules/step-columns.ts";
-import { listTexts, scores } from "./messages.ts";
+import { listTexts } from "./message-texts.ts";
+import type { MessageWalk } from "./message-walk.ts";
 import { listSteps } from "./policy-steps.ts";
-import { fields, makers, toolCalls } from "./tool-calls.ts";
+import { makers } from "./tool-calls.ts";
 import { digestPrompt, hasTaskPrompt, openPromptReader } from "./trajectory-prompt.ts";
 
 /** The keys that are stored for each trajectory, in the notation of --group-by. */
@@ -31,13 +31,6 @@ export type MeasuredKeys = Readonly<{
   hasTasks?: boolean;
 }>;
 
-/** Adds the facts of the trajectory that was walked last. */
-const addFacts = (table: JsonTable, facts: TrajectoryFacts, into: FactColumns) => {
-  addToolUses(table, facts, into);
-  facts.counts[countIndexes.tokens] = countTokens(table, facts.node);
-  into.addRow(facts);
-};
-
 /** What one event adds to the uses of a tool. */
 const [answeredCall, unansweredCall, errorResult] = [
   { calls: 1, errors: 0, unanswered: 0 },
@@ -45,35 +38,28 @@ const [answeredCall, unansweredCall, errorResult] = [
   { calls: 0, errors: 1, unanswered: 0 },
 ];
 
-const addToolUses = (table: JsonTable, { counts, choices }: TrajectoryFacts, into: FactColumns) => {
-  const { count, countBeforeLast } = toolCalls;
+const addToolUses = (table: JsonTable, { events, choices }: MessageWalk, into: FactColumns) => {
   const sampled = choices > 0 ? makers.choice : makers.assistant;
   const numberOf = (node: number) => (node > 0 ? into.toolNames.numberAt(table, node) : 0);
-  let [calls, errors, allUnanswered] = [0, 0, 0];
-  for (let event = 0; event < count; event++) {
-    const maker = toolCalls.at(event, fields.maker);
-    const partner = toolCalls.at(event, fields.partner);
+  let [calls, errors, unanswered] = [0, 0, 0];
+  for (const { node, name, maker, isLast, partner } of events) {
     if (maker === sampled) {
-      const use = partner < 0 && event < countBeforeLast ? unansweredCall : answeredCall;
-      into.addUse(numberOf(toolCalls.at(event, fields.name)), use);
+      const use = partner || isLast ? answeredCall : unansweredCall;
+      into.addUse(numberOf(name), use);
       calls++;
-      allUnanswered += use.unanswered;
-    } else if (maker === makers.result && (partner < 0 || toolCalls.at(partner, fields.maker) === sampled)) {
-      const result = toolCalls.at(event, fields.node);
-      if (!isErrorResult(table, result)) continue;
-      const name = partner < 0 ? findToolName(table, result) : toolCalls.at(partner, fields.name);
-      into.addUse(numberOf(name), errorResult);
+      unanswered += use.unanswered;
+    } else if (maker === makers.result && (!partner || partner.maker === sampled)) {
+      if (!isErrorResult(table, node)) continue;
+      into.addUse(numberOf(partner ? partner.name : findToolName(table, node)), errorResult);
       errors++;
     }
   }
-  counts[countIndexes.tool_calls] = calls;
-  counts[countIndexes.tool_errors] = errors;
-  counts[countIndexes.unanswered] = allUnanswered;
+  return { tool_calls: calls, tool_errors: errors, unanswered };
 };
 
 /** Adds rows, and then the keys of rows of valid trajectories. */
 export interface Measurer {
-  readonly addFacts: typeof addFacts;
+  addFacts(table: JsonTable, facts: TrajectoryFacts, walk: MessageWalk, into: FactColumns): void;
   /**
    * @param holder the group of the trajectories, or the trajectory
    * @param all of the last rows
@@ -89,7 +75,12 @@ export const openMeasurer = (keys: MeasuredKeys): Measurer => {
   const hasKeys = Object.values(keys).some((wanted) => wanted !== undefined && wanted !== false);
   const readTasks = openTaskReader();
   return {
-    addFacts,
+    addFacts: (table, facts, walk, into) => {
+      const { count: turns, characters, scores } = walk.turns;
+      const tokens = countTokens(table, scores, facts.node);
+      const counts = { turns, characters, tokens, ...addToolUses(table, walk, into) };
+      into.addRow(facts, { counts, finishReason: walk.finishReason });
+    },
     addKeys: (holder, all, into, hasOnePrompt) => {
       if (!hasKeys) return;
       const first = into.rows - all.length;
@@ -164,7 +155,7 @@ const readStep = (holder: json.JsonValue, node: number, into: FactColumns) => {
 const ignore = () => undefined;
 
 /** Returns the number of sampled tokens; -1 if it is unknown. */
-const countTokens = (table: JsonTable, node: number) => {
+const countTokens = (table: JsonTable, scores: readonly number[], node: number) => {
   let [sum, isScored] = [0, false];
   for (const score of scores) {
     const count = countScores(table.bytes.subarray(json.startOf(table, score), json.endOf(table, score)));

@@ -5,6 +5,7 @@ import { nodeSize, registerKey } from "../../json/reader.ts";
 import { Kind, keyIdCount, kindAt, shapeCount } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
+import type { TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { isComparedStep, isPolicyColumn, policyNames, stepHolders } from "../rules/step-columns.ts";
 
 /** 1 at the id of a compared column. */
@@ -83,4 +84,12 @@ export const openStepComparison = () => {
     return key !== undefined && mixed ? { key, values: [...mixed] } : undefined;
   };
   return { add, findMixed };
+};
+
+/** Returns a step column with several values in a group. */
+export const findMixedSteps = (table: JsonTable, all: readonly Pick<TrajectoryFacts, "node" | "steps">[]) => {
+  if (all.every(({ steps }) => steps === all[0]?.steps)) return undefined;
+  const comparison = openStepComparison();
+  for (const { node } of all) comparison.add({ table, node });
+  return comparison.findMixed();
 };

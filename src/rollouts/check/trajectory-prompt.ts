@@ -6,8 +6,9 @@ import { type JsonReader, nodeSize } from "../../json/reader.ts";
 import { Kind, kindAt } from "../../json/shape.ts";
 import * as json from "../../json/table.ts";
 import { digestBytes } from "../index/digests.ts";
-import { TrajectoryFacts } from "../index/trajectory-facts.ts";
-import { inspectMessages } from "./messages.ts";
+import type { TrajectoryFacts } from "../index/trajectory-facts.ts";
+import { MessageWalk } from "./message-walk.ts";
+import { walkMessages } from "./messages.ts";
 
 /** The node of a list of messages and choices, and what one walk over it finds. */
 type Prompt = Readonly<{ list: number } & Pick<TrajectoryFacts, "promptEnd">>;
@@ -23,13 +24,10 @@ export const findPrompt = (table: json.JsonTable, { list, promptEnd }: Prompt): 
   promptEnd > 0 ? { start: json.startOf(table, list + nodeSize), end: promptEnd } : undefined;
 
 /** Finds the prompt of a trajectory of any shape. */
-export const findPromptOf = (trajectory: json.JsonValue): TrajectoryFacts => {
+export const findPromptOf = (trajectory: json.JsonValue): MessageWalk => {
   const messages = json.memberAt(trajectory, "messages_and_choices");
-  const facts = new TrajectoryFacts();
-  if (!messages || kindAt(messages.table, messages.node) !== Kind.array) return facts;
-  facts.list = messages.node;
-  inspectMessages(messages.table, messages.node, facts, () => undefined);
-  return facts;
+  if (!messages || kindAt(messages.table, messages.node) !== Kind.array) return new MessageWalk();
+  return walkMessages(messages.table, messages.node, () => undefined);
 };
 
 /** Returns a function that returns the start of the digest of a prompt in Latin-1; undefined if it is unknown. */
@@ -76,6 +74,13 @@ export const haveEqualBytes = (table: json.JsonTable, facts: readonly Trajectory
     } else if (prompt.promptEnd - own !== length || reader.countEqual(start, own, length) < length) return false;
   }
   return true;
+};
+
+/** Returns the rarest prompt of a task in a group; undefined if all are equal. */
+export const findMixedPrompts = (table: json.JsonTable, all: readonly TrajectoryFacts[]) => {
+  const readPrompt = openPromptReader();
+  const mixed = findRarestPrompt(all.map((facts) => (hasTaskPrompt(facts) ? readPrompt(table, facts) : undefined)));
+  return mixed && { ...mixed, subject: `trajectory ${mixed.first + 1}` };
 };
 
 /** Returns undefined if all known prompts are equal. */

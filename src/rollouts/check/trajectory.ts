@@ -7,11 +7,12 @@ import type { JsonTable, JsonValue } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
 import { isDateTime } from "../../text/units.ts";
 import { isCalculated, trainingBits } from "../index/metrics.ts";
-import { noMetrics, TrajectoryFacts } from "../index/trajectory-facts.ts";
+import { noMetrics, type TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { shortenName } from "../rules/positions.ts";
 import type { RuleReporter } from "../rules/rules.ts";
 import { isPolicyColumn, stepHolders } from "../rules/step-columns.ts";
-import { inspectMessages, lacksPrompt } from "./messages.ts";
+import type { MessageWalk } from "./message-walk.ts";
+import { lacksPrompt, type WalkOptions, walkMessages } from "./messages.ts";
 import { hashSteps } from "./policy-steps.ts";
 import { inspectToolCalls } from "./tool-calls.ts";
 import type { Check } from "./types.ts";
@@ -114,21 +115,15 @@ export const listCustomKeys = (value: unknown): readonly string[] => {
   return [...listKeys(value).filter((key) => !known.has(key)), ...metadata];
 };
 
-/**
- * Afterwards, `toolCalls` and `scores` are those of the trajectory.
- *
- * @param canHaveMarks false if no sampled text has a mark of a chat template
- * @param needsCounts true if the caller needs `facts.counts`
- */
+/** Fills `facts`. Returns undefined if a field has the wrong type. */
 export const inspectTrajectory = (
   table: JsonTable,
   node: number,
   facts: TrajectoryFacts,
   report: RuleReporter,
-  canHaveMarks = false,
-  needsCounts = false,
-): boolean => {
-  if (!trajectoryType.check(table, node, report)) return false;
+  options?: WalkOptions,
+): MessageWalk | undefined => {
+  if (!trajectoryType.check(table, node, report)) return undefined;
   facts.node = node;
   const { kinds, nulls, derived } = shape.read(table, node);
   const rewardNode = shape.at(table, slots.reward);
@@ -138,16 +133,17 @@ export const inspectTrajectory = (
   if (!Number.isFinite(reward)) report("reward-not-finite", undefined, rewardNode);
   if (kinds.tools === Kind.array) inspectTools(table, shape.at(table, slots.tools), report);
   const list = shape.at(table, slots.messages_and_choices);
-  facts.list = list;
-  facts.needsCounts = needsCounts;
   if (kinds.additional_histories === Kind.array)
     inspectHistories(table, shape.at(table, slots.additional_histories), report);
-  inspectMessages(table, list, facts, report, canHaveMarks);
-  if (facts.cutNode > 0) report("truncated-trajectory", undefined, facts.cutNode);
-  const { choices, choicesWithLogprobs, hasAssistantTurn, callsTools } = facts;
-  inspectToolCalls(table, report);
+  const walk = walkMessages(table, list, report, options);
+  const { choices, choicesWithLogprobs, hasAssistantTurn, callsTools, promptEnd, cutNode } = walk;
+  facts.list = list;
+  facts.promptEnd = promptEnd;
+  facts.hasGreeting = walk.hasGreeting;
+  if (cutNode > 0) report("truncated-trajectory", undefined, cutNode);
+  inspectToolCalls(table, walk.events, report);
   if (!hasAssistantTurn && choices === 0) report("no-assistant-turn", undefined, list);
-  if (facts.promptEnd === 0 && lacksPrompt(table, list, facts)) report("no-prompt", undefined, list);
+  if (promptEnd === 0 && lacksPrompt(table, list, walk)) report("no-prompt", undefined, list);
   facts.metricNames = noMetrics;
   if (kinds.metrics === Kind.object) inspectMetrics(table, shape.at(table, slots.metrics), facts, report);
   if (kinds.metadata === Kind.object) inspectMetadata(table, shape.at(table, slots.metadata), report);
@@ -168,7 +164,7 @@ export const inspectTrajectory = (
     facts.training |= hasOffset(table, json.endOf(table, shape.at(table, slots.start_time)))
       ? trainingBits.offset
       : 2 * trainingBits.offset;
-  return true;
+  return walk;
 };
 
 /** Reads the reward and the metrics of a trajectory without type faults. */
@@ -198,7 +194,7 @@ const inspectHistories = (table: JsonTable, list: number, report: RuleReporter) 
   for (let node = list + nodeSize; node < end; node = json.nodeAfter(table, node)) {
     if (kindAt(table, node) !== Kind.object) continue;
     const messagesNode = json.findMemberNode(table, node, "messages_and_choices") ?? 0;
-    if (kindOf(table, messagesNode) === Kind.array) inspectMessages(table, messagesNode, new TrajectoryFacts(), report);
+    if (kindOf(table, messagesNode) === Kind.array) walkMessages(table, messagesNode, report);
     else report("element-type", { element: "history", found: "an object without it" }, node);
   }
 };

@@ -118,7 +118,7 @@ const findUnsampled = (dataset: IndexedGroups, part: number): Path => {
   const trajectories = isShort ? tryReadTrajectories(getPart(dataset, part)).flatMap((one) => readRoot(one) ?? []) : [];
   const facts = new TrajectoryFacts();
   const isUnsampled = ({ table, node }: JsonValue) =>
-    inspectTrajectory(table, node, facts, () => undefined) && lacks(facts.training, trainingBits.choice);
+    inspectTrajectory(table, node, facts, () => undefined) !== undefined && lacks(facts.training, trainingBits.choice);
   const at = trajectories.length === 1 ? 0 : trajectories.findIndex(isUnsampled);
   return trajectories[at] ? [...positions.pathInPart(parts, part, at), "messages_and_choices"] : [];
 };

@@ -5,7 +5,8 @@ import { cacheReader, JsonReader, JsonTable, nodeSize, type SyntaxFault } from "
 import { emptyTable, endOf, nodeAfter, startOf } from "../../json/table.ts";
 import { Breaks } from "../../system/breaks.ts";
 import { limitInlining } from "../../system/v8-limits.ts";
-import { type Block, Checker, emptyBlock, keyUses, type ScanOptions } from "../check/checker.ts";
+import { type Block, emptyBlock, keyUses } from "../check/block.ts";
+import { Checker, type ScanOptions } from "../check/checker.ts";
 import { ScanResult } from "../index/scan-result.ts";
 import * as frames from "../input/frames.ts";
 import { type LineStart, readRange, ShrunkSourceError, type Source } from "../input/source.ts";

@@ -8,9 +8,8 @@ import type { Value } from "../../json/value.ts";
 import type { Host } from "../../system/host.ts";
 import * as sources from "../input/source.ts";
 import { openSpool, type Spool } from "../input/spool.ts";
-import { invalidInput } from "../rules/failures.ts";
+import { tooManyRecords } from "../rules/failures.ts";
 import type { Path } from "../rules/positions.ts";
-import { Problems } from "../rules/problems.ts";
 import type { Converter, Format, FormatOptions, Group, Rollout } from "./format.ts";
 import {
   type ConvertedFile,
@@ -128,10 +127,7 @@ export class GroupLines {
   /** @throws Failure `invalid-input` */
   #addTo(group: ConvertedGroup, rollout: WrittenRollout) {
     group.rollouts.push(rollout);
-    if (++this.#rollouts <= maxRollouts) return;
-    const refusal = new Problems();
-    refusal.report("too-many-records", { rollouts: maxRollouts }, { file: rollout.file.name });
-    throw invalidInput(refusal);
+    if (++this.#rollouts > maxRollouts) throw tooManyRecords({ rollouts: maxRollouts }, rollout.file.name);
   }
 
   async #writeGroup(group: ConvertedGroup, texts: sources.Bytes) {

@@ -1,6 +1,6 @@
 /** Stores the facts of trajectories. */
 
-import { countNames, type FactRow } from "../facts.ts";
+import { type CountName, countNames, type FactRow } from "../facts.ts";
 import { NumberColumn } from "./column.ts";
 import { DigestNames, Names, SpelledNames, TextColumn } from "./text-column.ts";
 import { noMetrics, type TrajectoryFacts } from "./trajectory-facts.ts";
@@ -15,6 +15,9 @@ export const addUse = <Tool>(to: Map<Tool, ToolUse>, tool: Tool, { calls, errors
   use.errors += errors;
   use.unanswered += unanswered;
 };
+
+/** What the messages of a trajectory have. The count -1 is unknown. */
+type MessageCounts = Readonly<{ counts: Readonly<Record<CountName, number>>; finishReason: string | undefined }>;
 
 /** The columns of `#uses`, which has a row for each tool of a trajectory. */
 const useFields = { tool: 0, calls: 1, errors: 2, unanswered: 3 };
@@ -109,7 +112,7 @@ export class FactColumns {
   }
 
   /** Adds a row, after its uses of tools. */
-  addRow({ reward, metricNames, metrics, counts, finishReason, hasGreeting }: TrajectoryFacts) {
+  addRow({ reward, metricNames, metrics, hasGreeting }: TrajectoryFacts, { counts, finishReason }: MessageCounts) {
     const row = this.#rows++;
     this.reward.set(row, reward);
     if (metricNames.length > 0 && metricNames !== this.#nameLists.at(-1)) this.#nameLists.push(metricNames);
@@ -117,7 +120,7 @@ export class FactColumns {
     const start = endBefore(this.#metricsEnd, row);
     for (let at = 0; at < metricNames.length; at++) this.#metrics.set(start + at, metrics[at] ?? 0);
     this.#metricsEnd.set(row, start + metricNames.length);
-    for (let at = 0; at < counts.length; at++) this.#counts[at]?.set(row, (counts[at] ?? 0) + 1);
+    for (const [at, name] of countNames.entries()) this.#counts[at]?.set(row, counts[name] + 1);
     this.finishReason.set(row, finishReason);
     this.#hasGreeting.set(row, Number(hasGreeting));
     this.#usesEnd.set(row, this.#usesLength);

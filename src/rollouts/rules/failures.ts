@@ -1,6 +1,7 @@
 import { Failure } from "../../failure.ts";
 import { fieldPrefix, pluralize, positionPrefix } from "../../text/sentences.ts";
-import { createProblem, type Problems } from "./problems.ts";
+import { createProblem, Problems } from "./problems.ts";
+import type { RuleData } from "./rules.ts";
 
 export const inputChanged = (file: string, isFollowed = false) => {
   const problem = createProblem("input-changed", { isFollowed }, { file });
@@ -38,6 +39,13 @@ const skipHint = (valid: ValidGroups = 0) => {
   if (valid === 0) return undefined;
   const groups = valid === "some" ? "valid groups" : pluralize(valid, "valid group");
   return `pass --on-invalid skip to continue with ${groups} and write the invalid groups to the rejects file`;
+};
+
+/** Has one problem, because the others would hide it. */
+export const tooManyRecords = (limits: RuleData<"too-many-records">, file: string) => {
+  const problems = new Problems();
+  problems.report("too-many-records", limits, { file });
+  return invalidInput(problems);
 };
 
 export const missingSplit = (splits: readonly string[]) => {

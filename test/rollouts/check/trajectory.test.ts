@@ -2,10 +2,9 @@ import { describe, expect, it } from "vitest";
 import { sliceText } from "../../../src/json/json-bytes.ts";
 import { JsonReader } from "../../../src/json/reader.ts";
 import { findInnermost, startOf } from "../../../src/json/table.ts";
-import { keyUses } from "../../../src/rollouts/check/checker.ts";
+import { keyUses } from "../../../src/rollouts/check/block.ts";
 import { inspectTrajectory } from "../../../src/rollouts/check/trajectory.ts";
 import { findPrompt } from "../../../src/rollouts/check/trajectory-prompt.ts";
-import { countIndexes } from "../../../src/rollouts/facts.ts";
 import { TrajectoryFacts } from "../../../src/rollouts/index/trajectory-facts.ts";
 
 const trainingNames = ["choice", "message", "scored", "unscored", "tools", "untooled", "offset", "local"];
@@ -23,13 +22,16 @@ const inspect = (json: string) => {
     const { path } = findInnermost(table, { from: 0, byte: startOf(table, node) });
     problems.push(`${rule} ${[...path, ...steps].join(".")}`);
   };
-  if (!inspectTrajectory(table, 0, facts, report, true, true)) return { problems };
-  const { choices, choicesWithLogprobs, finishReason, reward, callsTools, hasGreeting } = facts;
+  const walk = inspectTrajectory(table, 0, facts, report, { needsTurns: true, canHaveMarks: true });
+  if (!walk) return { problems };
+  const { choices, choicesWithLogprobs, finishReason, callsTools } = walk;
+  const { reward, hasGreeting } = facts;
   const prompt = findPrompt(table, facts);
   return {
     ...{ choices, choicesWithLogprobs, finishReason, reward, callsTools, hasGreeting, problems },
-    turns: facts.counts[countIndexes.turns],
-    characters: facts.counts[countIndexes.characters],
+    turns: walk.turns.count,
+    characters: walk.turns.characters,
+    scores: walk.turns.scores.length,
     prompt: prompt && JSON.parse(`[${sliceText(table.bytes, prompt)}]`),
     hasSteps: facts.steps > 0,
     metrics: Object.fromEntries(facts.metricNames.map((name, at) => [name, facts.metrics[at]])),
@@ -60,8 +62,8 @@ describe("the facts of a trajectory", () => {
     const own = { ...choice("a", "length"), message: said("a", { tool_calls: [call] }), logprobs: { content: [{}] } };
     inspect(toTrajectory([said("a"), question, own], more));
     expect(inspect(toTrajectory([]))).toEqual({
-      ...{ choices: 0, choicesWithLogprobs: 0, turns: 0, characters: 0, finishReason: undefined, prompt: undefined },
-      ...{ hasGreeting: false, reward: 1, hasSteps: false, callsTools: false, metrics: {} },
+      ...{ choices: 0, choicesWithLogprobs: 0, turns: 0, characters: 0, scores: 0, finishReason: undefined },
+      ...{ prompt: undefined, hasGreeting: false, reward: 1, hasSteps: false, callsTools: false, metrics: {} },
       ...{ training: "", problems: ["no-assistant-turn messages_and_choices"] },
     });
   });
@@ -73,7 +75,11 @@ describe("the facts of a trajectory", () => {
       { choices: 1, turns: 1, characters: 5, finishReason: "stop", training: "choice unscored" },
     ],
     ["count turns without choices", [question, said("four")], { choices: 0, turns: 1, characters: 4 }],
-    ["do not count a message before a choice", [question, said("four"), choice("b")], { turns: 1, characters: 1 }],
+    [
+      "do not count messages next to a choice",
+      [question, said("four", { logprobs: {} }), scored, said("five", { logprobs: {} })],
+      { turns: 1, characters: 3, scores: 1 },
+    ],
     ["tell messages from choices", [question, said("four")], { training: "message" }],
     [
       "do not take a message with a role as a choice",

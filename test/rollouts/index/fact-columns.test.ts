@@ -4,25 +4,29 @@ import { countNames, type FactRow, readFacts } from "../../../src/rollouts/facts
 import { FactColumns } from "../../../src/rollouts/index/fact-columns.ts";
 import { TrajectoryFacts } from "../../../src/rollouts/index/trajectory-facts.ts";
 
+const countsFrom = (turns: number) => ({
+  ...{ turns, characters: turns + 1, tokens: turns + 2 },
+  ...{ tool_calls: turns + 3, tool_errors: turns + 4, unanswered: turns + 5 },
+});
+
 describe("the columns of facts", () => {
   it("forget removed rows, and keep rows beyond a block", () => {
     const columns = new FactColumns();
-    const row = (at: number) =>
-      Object.assign(new TrajectoryFacts(), {
-        counts: Float64Array.from(countNames, (_, fact) => at * 2 ** 31 + fact),
+    const addRow = (at: number) =>
+      columns.addRow(Object.assign(new TrajectoryFacts(), { hasGreeting: at % 2 === 1 }), {
+        counts: countsFrom(at * 2 ** 31),
         finishReason: `${at}`,
-        hasGreeting: at % 2 === 1,
       });
     const use = { calls: 1, errors: 0, unanswered: 0 };
     for (let at = 0; at < 16_400; at++) {
       columns.addUse(1, use);
-      columns.addRow(row(at));
+      addRow(at);
     }
     columns.keep(17);
     for (const calls of [4, 5]) {
       columns.keep(0);
       columns.addUse(1, { ...use, calls });
-      columns.addRow(row(7));
+      addRow(7);
     }
     const uses: unknown[] = [];
     for (const at of [16, 17]) columns.forEachUse(at, (tool, { calls }) => uses.push([tool, calls]));
@@ -49,7 +53,7 @@ describe("the columns of facts", () => {
     const rows = [[1, 2, 1, 0], [], [2, 2], [1]];
     for (const tools of rows) {
       for (const [at, tool] of tools.entries()) columns.addUse(tool, { calls: 1, errors: at, unanswered: 10 * at });
-      columns.addRow(new TrajectoryFacts());
+      columns.addRow(new TrajectoryFacts(), { counts: countsFrom(0), finishReason: undefined });
     }
     const found = rows.map((_, at) => {
       const uses: unknown[] = [];

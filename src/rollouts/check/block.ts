@@ -1,0 +1,34 @@
+/** A part of a source with the table of its values. */
+import { markEndings } from "../../conversation/chat-marks.ts";
+import { roles } from "../../conversation/message.ts";
+import type { JsonReader, KeyUses } from "../../json/reader.ts";
+import type { JsonTable } from "../../json/table.ts";
+import * as json from "../../json/table.ts";
+import { finishReasons } from "../facts.ts";
+import { secretEndings } from "../rules/known-secrets.ts";
+import type { PositionCounter } from "../rules/positions.ts";
+
+export const keyUses: KeyUses = {
+  leafKeys: ["parameters", "logprobs"],
+  shapeTexts: { role: roles, finish_reason: finishReasons },
+  endings: [...secretEndings, ...markEndings],
+};
+
+export interface Block {
+  readonly table: JsonTable;
+  readonly reader: Pick<JsonReader, "findEnding" | "fingerprintOf" | "countEqual">;
+  /** Byte offset of the table's text in the source. */
+  readonly start: number;
+  readonly positions: Pick<PositionCounter, "mark" | "locate">;
+}
+
+export const emptyBlock: Block = {
+  table: json.emptyTable,
+  reader: {
+    findEnding: (_, end) => end,
+    fingerprintOf: () => 0,
+    countEqual: () => 0,
+  },
+  start: 0,
+  positions: { mark: () => 1, locate: () => ({ line: 1, column: 1, offset: 0 }) },
+};
