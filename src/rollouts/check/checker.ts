@@ -9,6 +9,7 @@ import { describeValue, Kind, kindAt, kindOf, kindsAsFacts } from "../../json/sh
 import type { JsonTable, JsonValue } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
 import { openGroupKeyReader } from "../index/group-key.ts";
+import { turnBits } from "../index/metrics.ts";
 import type { Part } from "../index/parts.ts";
 import type { NewPart, ScanResult } from "../index/scan-result.ts";
 import { TrajectoryFacts } from "../index/trajectory-facts.ts";
@@ -239,8 +240,9 @@ export class Checker {
     if (parts.count >= limits.records) throw tooManyRecords(limits, this.#file);
     for (let at = 0; part.isValid && at < part.trajectories; at++) {
       const trajectory = this.#factsAt(at);
-      const { node } = trajectory;
-      trajectory.fingerprint = reader.fingerprintOf(json.startOf(table, node), json.endOf(table, node));
+      const { node, training } = trajectory;
+      const hasTurn = (training & turnBits) !== 0;
+      trajectory.fingerprint = hasTurn ? reader.fingerprintOf(json.startOf(table, node), json.endOf(table, node)) : 0;
     }
     const position = { source: this.#index, start: this.#block.start + start, length: end - start, line: this.#line };
     const at = this.result.addPart(position, part, this.#facts);

@@ -136,13 +136,13 @@ export const inspectTrajectory = (
   if (kinds.additional_histories === Kind.array)
     inspectHistories(table, shape.at(table, slots.additional_histories), report);
   const walk = walkMessages(table, list, report, options);
-  const { choices, choicesWithLogprobs, hasAssistantTurn, callsTools, promptEnd, cutNode } = walk;
+  const { firstTurn, promptEnd, cutNode } = walk;
   facts.list = list;
   facts.promptEnd = promptEnd;
   facts.hasGreeting = walk.hasGreeting;
   if (cutNode > 0) report("truncated-trajectory", undefined, cutNode);
   inspectToolCalls(table, walk.events, report);
-  if (!hasAssistantTurn && choices === 0) report("no-assistant-turn", undefined, list);
+  if (firstTurn === 0) report("no-assistant-turn", undefined, list);
   if (promptEnd === 0 && lacksPrompt(table, list, walk)) report("no-prompt", undefined, list);
   facts.metricNames = noMetrics;
   if (kinds.metrics === Kind.object) inspectMetrics(table, shape.at(table, slots.metrics), facts, report);
@@ -155,17 +155,23 @@ export const inspectTrajectory = (
     if (holder) facts.steps += hashSteps(table, shape.at(table, slots[holder]));
   }
   facts.reward = reward;
-  facts.training =
-    (choices > 0 ? trainingBits.choice : hasAssistantTurn ? 2 * trainingBits.choice : 0) |
-    (choicesWithLogprobs > 0 ? trainingBits.logprobs : 0) |
-    (choicesWithLogprobs < choices ? 2 * trainingBits.logprobs : 0) |
-    (kinds.tools === Kind.array ? trainingBits.tools : callsTools ? 2 * trainingBits.tools : 0);
+  facts.training = findTraining(walk, kinds.tools === Kind.array);
   if (kinds.start_time === Kind.string)
     facts.training |= hasOffset(table, json.endOf(table, shape.at(table, slots.start_time)))
       ? trainingBits.offset
       : 2 * trainingBits.offset;
   return walk;
 };
+
+/** Returns a sum of `trainingBits`. */
+const findTraining = (
+  { choices, choicesWithLogprobs, hasAssistantTurn, callsTools }: MessageWalk,
+  hasTools: boolean,
+): number =>
+  (choices > 0 ? trainingBits.choice : hasAssistantTurn ? 2 * trainingBits.choice : 0) |
+  (choicesWithLogprobs > 0 ? trainingBits.logprobs : 0) |
+  (choicesWithLogprobs < choices ? 2 * trainingBits.logprobs : 0) |
+  (hasTools ? trainingBits.tools : callsTools ? 2 * trainingBits.tools : 0);
 
 /** Reads the reward and the metrics of a trajectory without type faults. */
 export const readRewardAndMetrics = (table: JsonTable, node: number, facts: TrajectoryFacts) => {

@@ -1,12 +1,10 @@
 /** Reports problems of whole datasets, such as duplicates. */
 import { hash } from "node:crypto";
-import { readRoot } from "../../json/table.ts";
 import type { Breaks } from "../../system/breaks.ts";
-import { findPromptOf } from "../check/trajectory-prompt.ts";
 import { findAmbiguousGroups } from "../index/ambiguous-groups.ts";
 import type { NumberColumn } from "../index/column.ts";
 import type { ScatteredPart } from "../index/groups.ts";
-import { rewardTolerance, trainingBits } from "../index/metrics.ts";
+import { rewardTolerance, trainingBits, turnBits } from "../index/metrics.ts";
 import type { Parts } from "../index/parts.ts";
 import { findBounds } from "../index/sums.ts";
 import { type Path, toFileLine } from "../rules/positions.ts";
@@ -61,9 +59,6 @@ const findSmallGroups = async (dataset: IndexedGroups, breaks: Breaks, sharedKey
     { lack: "single-trajectory-group", files: sharedKey === undefined ? listFiles(1) : new Set() },
   ];
 };
-
-/** A choice, or another assistant turn. */
-const turnBits = trainingBits.choice | (trainingBits.choice << 1);
 
 type KnownOfAll = Readonly<{ broken: NotedLacks; sharedKey: string | undefined }>;
 
@@ -168,9 +163,11 @@ const formatLocation = ({ path = [], ...location }: ProblemLocation) =>
 const reportDuplicates = async (dataset: IndexedGroups, breaks: Breaks) => {
   const { groups, scan } = dataset;
   const { parts } = scan;
-  /** By digest. A trajectory without a turn has the warning `no-assistant-turn` instead. */
-  const originals = new Map<string, "no-turn" | (() => Promise<string>)>();
+  /** By digest. */
+  const originals = new Map<string, () => Promise<string>>();
   let [duplicates, bytesRead] = [0, 0];
+  // Finding repeated rows takes long.
+  await breaks.take();
   for (const { part, suspects } of listSuspects(parts, findRepeatedRows(parts.fingerprints))) {
     await breaks.take();
     const group = groups.groupOf(part);
@@ -187,19 +184,13 @@ const reportDuplicates = async (dataset: IndexedGroups, breaks: Breaks) => {
       const digest = hash("sha256", trajectory);
       const path = positions.pathInPart(parts, part, at);
       const locateOriginal = originals.get(digest);
-      if (!locateOriginal)
-        originals.set(digest, hasTurn(trajectory) ? openOriginal(groupPart, { path, locate }) : "no-turn");
-      else if (locateOriginal !== "no-turn") {
+      if (!locateOriginal) originals.set(digest, openOriginal(groupPart, { path, locate }));
+      else {
         const position = ++duplicates > maxLocatedOriginals ? "another position" : await locateOriginal();
         reportGroup(dataset, "duplicate-trajectory", { data: { position }, group, part, path, locate });
       }
     }
   }
-};
-
-const hasTurn = (trajectory: Buffer) => {
-  const root = readRoot(trajectory);
-  return root === undefined || findPromptOf(root).firstTurn > 0;
 };
 
 /** Several copies of a trajectory share the position of the first. */
@@ -227,7 +218,7 @@ function* listSuspects({ columns }: Parts, rows: readonly number[]) {
   }
 }
 
-/** Lists the rows whose number is repeated. Ignores 0, the fingerprint of trajectories in invalid parts. */
+/** Lists the rows whose number is repeated. Ignores 0, for a trajectory without a turn or in an invalid part. */
 const findRepeatedRows = (numbers: NumberColumn): readonly number[] => {
   const all = numbers.values();
   const repeated = findRepeatedNumbers(all.toSorted());

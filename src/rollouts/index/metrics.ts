@@ -11,6 +11,8 @@ export const isSolved = (reward: number, pass = 1) => reward >= pass - rewardTol
 
 /** A bit means that a part has the data, the next higher bit that a trajectory lacks it. */
 export const trainingBits = { choice: 1, logprobs: 4, tools: 16, offset: 64 };
+/** A choice, or another assistant turn. */
+export const turnBits = trainingBits.choice | (trainingBits.choice << 1);
 
 const calculatedNames: ReadonlySet<string> = new Set(["reward", "reward_std_dev", "exception_rate"]);
 

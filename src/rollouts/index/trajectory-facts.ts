@@ -13,7 +13,7 @@ export class TrajectoryFacts {
   steps = Number.NaN;
   /** Bits, which `trainingBits` describes. */
   training = 0;
-  /** The fingerprint of the bytes. */
+  /** The fingerprint of the bytes; 0 without a turn, because `no-assistant-turn` reports such a trajectory. */
   fingerprint = Number.NaN;
   metricNames = noMetrics;
   /** The values of `metricNames`, and older values. */
