@@ -33,7 +33,7 @@ export interface ChatRows extends Omit<Format, "keys" | "records" | "recognizes"
   openIds?(): ReturnType<typeof openTableIds>;
   /** Returns the recorded group. */
   findGroup?(row: Value): string | undefined;
-  recognizes(row: Value): boolean | undefined;
+  recognizes(row: Value, isGiven?: boolean): boolean | undefined;
   readPrompt(row: Value): readonly Json[];
   readTurns(run: FormatRun, row: Value): readonly Json[];
   readReward?(run: FormatRun, row: Value): Json | undefined;
@@ -49,7 +49,7 @@ export const chatRows = (rows: ChatRows): Format => ({
     ...rows.keys,
   },
   records: rows.isDataset ? { text: "lines", parquet: true } : { text: "lines" },
-  recognizes: ({ value }) => rows.recognizes(value),
+  recognizes: ({ value }, isGiven) => rows.recognizes(value, isGiven),
   takesGroupKey: true,
   open: (run) => {
     const ids = rows.openIds?.();
@@ -209,9 +209,9 @@ export const openaiChat = chatRows({
   usedKeys: ["messages", "reward", "tools", ...systemColumns],
   keys: { sampled: "all turns of the assistant" },
   isDataset: true,
-  recognizes: (row) => {
+  recognizes: (row, isGiven) => {
     const messages = chat.unwrap(row.get("messages"));
-    return chat.haveTexts(messages, "role") && !isOtherRow(row, messages);
+    return chat.haveTexts(messages, "role") && (isGiven || !isOtherRow(row, messages));
   },
   listTurns: (row) => ({ sampled: chat.unwrap(row.get("messages"))?.items() ?? [], id: keys.findRolloutId(row) }),
   readPrompt: (row) => takeBefore(requireMessages(row).items(), isAnswer),
@@ -227,8 +227,7 @@ const readCompletion = (run: FormatRun, sampled: SampledRecord, [name, value]: r
   return [...chat.toTurns(run, prompt, { name: "prompt" }), ...chat.toTurns(run, value, { name, sampled })];
 };
 
-const completionKey = (row: Value) =>
-  row.has("completions") ? undefined : answerColumns.find((name) => row.has(name));
+const answerKey = (row: Value) => answerColumns.find((name) => row.has(name)) ?? "completion";
 
 const trlRows: ChatRows = {
   name: "trl",
@@ -237,21 +236,21 @@ const trlRows: ChatRows = {
   usedKeys: ["prompt", "completion", "completions", "reward", "rewards", "tools", ...systemColumns],
   keys: { reward: "`reward` or `rewards`", sampled: "the assistant's turns in `completion`" },
   isDataset: true,
-  recognizes: (row) =>
+  recognizes: (row, isGiven) =>
     (row.get("prompt")?.isText || row.get("prompt", 0)?.isObject) &&
-    (chat.unwrap(row.get("completions"))?.isList || canBeTurns(row.get("completion"))),
+    (chat.unwrap(row.get("completions"))?.isList || canBeTurns(row.get(isGiven ? answerKey(row) : "completion"))),
   readPrompt: (row) => {
     const history = row.get("history");
     if (history?.get(0)) throw history.error("history has earlier turns (write them to the list `prompt`)");
     return [row.require("prompt")];
   },
   listMembers: (row) => {
-    const answer = completionKey(row);
-    return row.members().filter(([key]) => key !== answer);
+    const answer = answerKey(row);
+    return row.has("completions") ? row.members() : row.members().filter(([key]) => key !== answer);
   },
   listTurns: (row) => {
     if (row.has("completions")) return undefined;
-    return keys.readTurns(row, completionKey(row) ?? "completion");
+    return keys.readTurns(row, answerKey(row));
   },
   openIds: openTableIds,
   readReward: (_, row) => {
@@ -260,7 +259,7 @@ const trlRows: ChatRows = {
     return reward;
   },
   readTurns: (run, row) => {
-    const key = completionKey(row) ?? "completion";
+    const key = answerKey(row);
     if (key !== "completion") run.note(`read the completions from the key \`${key}\``);
     if (isLogged(row) && !chat.unwrap(row.get("prompt"))?.isList)
       run.note("converted each prompt to one message of the user, because the file has the decoded text of the prompt");

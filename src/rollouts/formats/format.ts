@@ -140,6 +140,7 @@ export type Format = Readonly<{
   isLossy?: boolean;
   /** Returns the messages of a row; undefined for several rollouts. */
   listTurns?(row: Value): RowTurns | undefined;
-  recognizes(first: SourceRecord): boolean | undefined;
+  /** @param isGiven true if `--from` names the format, so that the record needs only the columns of its turns */
+  recognizes(first: SourceRecord, isGiven?: boolean): boolean | undefined;
   open(run: FormatRun): Converter;
 }>;

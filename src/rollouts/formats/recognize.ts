@@ -12,8 +12,7 @@ import { splitFix } from "../rules/input-rules.ts";
 import { shortenName } from "../rules/positions.ts";
 import type { RuleData } from "../rules/rules.ts";
 import { type FirstRecord, maxFirstLines, parseStart, readFirstRecords, readRawRecords } from "./first-records.ts";
-import type { Format, FormatOptions, FormatRun, SourceRecord } from "./format.ts";
-import { convertRecord } from "./source-records.ts";
+import type { Format, FormatOptions, SourceRecord } from "./format.ts";
 
 const loadRows = async () => await import("./chat-rows.ts");
 
@@ -54,7 +53,7 @@ export const ownFormat: Format = {
   title: "",
   keys: { group: "", reward: "", sampled: "" },
   records: { text: "lines" },
-  recognizes: ({ value }) => isOwnRecord(value),
+  recognizes: ({ value }, isGiven) => isOwnRecord(value) || (isGiven && hasOwnList(value)),
   open: () => ({ convert: () => [] }),
 };
 
@@ -269,34 +268,6 @@ const listFolders = (path: string): readonly string[] => {
 
 const unfinishedHint = "wait until the result of the rollout is written, or omit the rollout";
 
-/** Missing rewards do not matter, because the record has its own values of these keys last. */
-const defaultRewards = Buffer.from('{"reward":0,"score":0,');
-
-/** True if `--from` can name the format of a record that the format does not recognize. */
-const canConvert = (format: Format, { value, ...at }: SourceRecord, options: FormatOptions) => {
-  if (format === ownFormat) return hasOwnList(value);
-  const { bytes, span } = value;
-  const record = value.isObject
-    ? Value.parse(Buffer.concat([defaultRewards, bytes.subarray(span.start + 1, span.end)]))
-    : value;
-  const ignore = () => undefined;
-  const run: FormatRun = {
-    options: { ...options, rewards: undefined },
-    files: [at.file],
-    readDocument: ignore,
-    readSettings: ignore,
-    note: ignore,
-    isFirst: () => true,
-    skip: () => [],
-    usedRewards: new Set(),
-    kinds: new Set(),
-    unread: undefined,
-  };
-  const converter = format.open(run);
-  const rollouts = record && convertRecord(converter, { ...at, value: record });
-  return rollouts?.some(({ error }) => !error) === true;
-};
-
 interface MatchOptions extends FormatOptions {
   container: Container | undefined;
   given: Format | undefined;
@@ -334,7 +305,7 @@ const scoreRecords = async (source: Source, possible: readonly Format[], options
       const record = { value, file: source.name, position: 0, member };
       const isReadable = (one: Format) =>
         !kind || one === ownFormat || [kind, "documents"].includes(one.records.text ?? "");
-      const fits = (one: Format) => one.recognizes(record) || (one === given && canConvert(one, record, options));
+      const fits = (one: Format) => one.recognizes(record, one === given);
       scores.add(possible.filter((one) => isReadable(one) && fits(one)));
       if (container || (!scores.isEmpty() && bytesRead > maxReadBytes)) break;
     }

@@ -21,12 +21,13 @@ export const verifiersV0: Format = {
   records: { text: "lines", parquet: true },
   filePattern: /(?:^|[./])results\.jsonl$/,
   companions: /(?:^|[./])metadata\.json$/,
-  recognizes: ({ value }) =>
+  recognizes: ({ value }, isGiven) =>
     value.has("prompt") &&
-    (value.has("reward") || (value.isNullAt("reward") && value.has("example_id"))) &&
     (value.has("completion") || (value.has("error") && value.has("example_id"))) &&
     value.hasAny("example_id", "id") &&
-    value.hasAny("task", "answer", "info", "metrics"),
+    (isGiven ||
+      ((value.has("reward") || (value.isNullAt("reward") && value.has("example_id"))) &&
+        value.hasAny("task", "answer", "info", "metrics"))),
   listTurns: (row) => readTurns(row, "completion"),
   open: (run) => {
     let environment = "";

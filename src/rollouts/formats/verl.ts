@@ -45,8 +45,10 @@ export const verl = chatRows({
   },
   isDataset: false,
   isLossy: true,
-  recognizes: (row) =>
-    row.get("input")?.isText && row.get("output")?.isText && row.get("score")?.canBeMetric && row.hasAny("step", "gts"),
+  recognizes: (row, isGiven) =>
+    row.get("input")?.isText &&
+    row.get("output")?.isText &&
+    (isGiven || (row.get("score")?.canBeMetric && row.hasAny("step", "gts"))),
   listTurns: (row) => {
     const { raw = "" } = row.get("uid") ?? {};
     const id = rolloutNumbers.test(raw) ? raw.replace(/_\d+"$/, "") : undefined;
