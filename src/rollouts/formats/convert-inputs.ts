@@ -128,8 +128,10 @@ type FormatConversion = Awaited<ReturnType<typeof openConversion>>;
 const openConversion = async (files: readonly records.ConvertedFile[], format: Format, run: ConversionRun) => {
   const title =
     files.length === 1 ? files[0]?.name : `${files.length} files${run.hasSeveralFormats ? ` of ${format.name}` : ""}`;
-  const { groupBy, from } = run.options;
+  const { from } = run.options;
+  const groupBy = format.isGrouped ? undefined : run.options.groupBy;
   const formatRun = openFormatRun(files, format, run);
+  const converter = format.open(formatRun);
   /** The keys of the first converted record. */
   const keys: Readonly<Record<"all" | "flat", readonly string[]>> = { all: [], flat: [] };
   return {
@@ -140,8 +142,8 @@ const openConversion = async (files: readonly records.ConvertedFile[], format: F
     name: `${title} (as groups)`,
     isFormatGiven: from !== "auto",
     findOthers: from === "auto" ? await openFormatFinder() : () => [],
-    isGroupedByKey: groupBy !== undefined && format.isGrouped !== true,
-    converter: groupByKeys(format.open(formatRun), format, groupBy),
+    isGroupedByKey: groupBy !== undefined,
+    converter: groupBy ? groupByKeys(converter, groupBy) : converter,
     parts: new RolloutParts(),
     output: new lines.GroupLines(await openSpool(run.options.host), run.options),
     broken: openBrokenGroups(),

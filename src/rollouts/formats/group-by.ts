@@ -4,15 +4,10 @@ import type { Path } from "../../json/table.ts";
 import type { Value } from "../../json/value.ts";
 import { toKeyPaths } from "../index/ambiguous-groups.ts";
 import { formatKey } from "../index/group-key.ts";
-import type { Converter, Format, FormatOptions, Group, SourceRecord } from "./format.ts";
+import type { Converter, Group, SourceRecord } from "./format.ts";
 
 /** A rollout without a key is a group of its own. Keys can be in its part, record or documents. */
-export const groupByKeys = (
-  converter: Converter,
-  { isGrouped }: Format,
-  groupBy: FormatOptions["groupBy"],
-): Converter => {
-  if (groupBy === undefined || isGrouped === true) return converter;
+export const groupByKeys = (converter: Converter, groupBy: readonly string[]): Converter => {
   const keyPaths = groupBy.map((name) =>
     toKeyPaths(name).map((path) => path.map((step) => (/^\d+$/.test(step) ? Number(step) : step))),
   );

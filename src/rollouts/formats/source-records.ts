@@ -36,12 +36,11 @@ export const openFiles = async (
   { problems, maxUnpackedBytes, host }: FormatOptions & { problems: Problems },
 ) => {
   const isLast = ({ name }: Source) => format.lastFilePattern?.test(name) === true;
-  const kinds = { records: format.records, columns: format.columns };
   const files: ConvertedFile[] = [];
   const scopes = new Map<string, number>();
   for (const source of sources.toSorted((a, b) => Number(isLast(a)) - Number(isLast(b)))) {
     try {
-      const records = await openRecords(source, kinds, { maxUnpackedBytes, signal: host.signal });
+      const records = await openRecords(source, format, { maxUnpackedBytes, signal: host.signal });
       const position = files.length;
       const scope = format.groupScope?.(source.name) ?? source.name.replace(shardNumber, "");
       const fileSet = scopes.get(scope) ?? position;
