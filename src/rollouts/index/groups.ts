@@ -70,7 +70,9 @@ export class Groups {
 
   /** Returns the rows of the facts of the trajectories. */
   rowsOf(group: number): readonly number[] {
-    return this.partsOf(group).flatMap((part) => this.#parts.rowsOf(part));
+    const parts = this.partsOf(group);
+    if (parts.length === 1) return this.#parts.rowsOf(this.firstOf(group));
+    return parts.flatMap((part) => this.#parts.rowsOf(part));
   }
 
   groupOf(part: number) {
