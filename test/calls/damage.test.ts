@@ -7,15 +7,13 @@ import { parseRawJson, type RawJson } from "../../src/json/raw-json.ts";
 import { everything, repliesWith } from "../output/call.ts";
 import { type ScreenFlags, screenOn } from "../output/printed-text.ts";
 import { testHost } from "../support/host.ts";
-import { itHolds } from "../support/property.ts";
-
-type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+import { damaged, itHolds, type Json } from "../support/property.ts";
 
 const samples: readonly Json[] = ["call", "call.exception", "call.tools"].map(
   (name) => JSON.parse(readFileSync(`test/samples/${name}.json`, "utf8")).call,
 );
 
-const damage: fc.Arbitrary<Json> = fc.oneof(
+const parts: fc.Arbitrary<Json> = fc.oneof(
   fc.constantFrom<Json>(null, true, 0, -1, 1e308, "", "null", "free", "1e-7", "-1", [], {}, [null], [[]], [{}]),
   fc.constantFrom<Json>(
     { message: 1 },
@@ -31,28 +29,7 @@ const damage: fc.Arbitrary<Json> = fc.oneof(
   fc.jsonValue({ maxDepth: 3 }).map((value): Json => JSON.parse(JSON.stringify(value))),
 );
 
-/** Replaces a part of a value. Each fraction of `way` selects a member, one level deeper. */
-const damaged = (value: Json, way: readonly number[], by: Json): Json => {
-  const [here, ...below] = way;
-  if (here === undefined || typeof value !== "object" || value === null) return by;
-  if (Array.isArray(value)) {
-    const at = Math.floor(here * value.length);
-    return value.length === 0 ? by : value.map((one, index) => (index === at ? damaged(one, below, by) : one));
-  }
-  const entries = Object.entries(value);
-  const at = Math.floor(here * entries.length);
-  return entries.length === 0
-    ? by
-    : Object.fromEntries(entries.map(([key, one], index) => [key, index === at ? damaged(one, below, by) : one]));
-};
-
-const fraction = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
-const call = fc
-  .tuple(
-    fc.constantFrom(...samples),
-    fc.array(fc.tuple(fc.array(fraction, { minLength: 1, maxLength: 7 }), damage), { minLength: 1, maxLength: 4 }),
-  )
-  .map(([sample, harms]) => harms.reduce((value, [way, by]) => damaged(value, way, by), sample));
+const call = damaged(samples, parts);
 
 const printed = async (one: RawJson, typed: ScreenFlags, { columns }: { columns?: number } = {}): Promise<string> => {
   const host = testHost(columns === undefined ? {} : { terminal: { stdout: true, columns } });

@@ -2,9 +2,12 @@ import { describe, expect, it } from "vitest";
 import { readDay } from "../../src/catalogs/fields.ts";
 import { checkFilterWords, type Filter, filterModels } from "../../src/catalogs/filter.ts";
 import { parseDecimal } from "../../src/text/decimal.ts";
-import { modelsOf } from "./models.ts";
+import { listRouterModels } from "../../src/wire/contract/models.ts";
 
-const rowsOf = (data: readonly unknown[]) => modelsOf(data).map((model) => ({ model }));
+const rowsOf = (data: readonly unknown[]) => {
+  const reply = listRouterModels.reply(Buffer.from(JSON.stringify({ data })));
+  return reply !== undefined && "value" in reply ? reply.value.entries : [];
+};
 
 const models = rowsOf([
   {

@@ -9,7 +9,7 @@ import { Tally } from "../../../src/rollouts/index/metrics.ts";
 import { ScanResult } from "../../../src/rollouts/index/scan-result.ts";
 import { openMemoryBytes } from "../../../src/rollouts/input/source.ts";
 import { Problems } from "../../../src/rollouts/rules/problems.ts";
-import { itHolds } from "../../support/property.ts";
+import { damaged, itHolds, type Json } from "../../support/property.ts";
 import { addTrajectory } from "../../support/tally.ts";
 import { Trajectory, TrajectoryGroup } from "../../support/trajectory-schema.ts";
 
@@ -35,245 +35,66 @@ const valuesIn = (bytes: Buffer): readonly unknown[] =>
     .map((line) => Buffer.from(line, "latin1"))
     .flatMap((line) => (isUtf8(line) ? (parseJson(line.toString().replace(/^\ufeff/, ""))?.value ?? []) : []));
 
-/** JSON of a value in which objects are lists of members, so that a key can occur twice. */
-type JsonInput = string | number | boolean | null | RawJson | JsonMembers | readonly JsonInput[];
-interface RawJson {
-  readonly raw: string;
-}
-interface JsonMembers {
-  readonly members: readonly (readonly [string, JsonInput])[];
-}
-
-const written = (value: JsonInput, space: string): string => {
-  if (Array.isArray(value)) return `[${space}${value.map((one) => written(one, space)).join(`,${space}`)}${space}]`;
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  if ("raw" in value) return value.raw;
-  if (!("members" in value)) throw new Error("not a value");
-  const members = value.members.map(([key, own]) => `${key}${space}:${space}${written(own, space)}`);
-  return `{${space}${members.join(`${space},${space}`)}${space}}`;
+const call = { id: "call_1", type: "function", function: { name: "find", arguments: "{}" } };
+const said = { role: "assistant", content: [{ type: "text", text: "naïve 😀\u2028" }] };
+const conversation = [
+  { role: "system", content: "a longer text, which goes on for more than sixteen" },
+  { role: "user", content: "q" },
+  ...[
+    { role: "assistant", content: null, tool_calls: [call] },
+    { role: "tool", tool_call_id: "call_1", content: "4" },
+  ],
+  { finish_reason: "stop", index: 0, message: said, logprobs: { content: [] } },
+];
+const whole = {
+  ...{ messages_and_choices: conversation, reward: 0.5, initial_policy_version: 3, final_policy_version: 4 },
+  ...{ metrics: { turns: 2, score: 1e-7, right: true }, metadata: { task: "a", level: 1, seed: null }, logs: ["a\n"] },
+  tools: [{ type: "function", function: { name: "find", description: "", parameters: { type: "object" } } }],
+  ...{ start_time: "2024-05-15T15:00:00Z", additional_histories: [{ messages_and_choices: conversation }] },
+  ...{ group_id: "g-1", seed: "s-1" },
 };
+const plain = { messages_and_choices: [{ role: "user", content: "q" }, said], reward: 1 };
+const samples: readonly Json[] = [
+  ...[whole, { ...plain, group_id: 1 }, { trajectories: [whole, plain] }],
+  [{ trajectories: [plain, plain], exceptions: ["e"], metadata: {} }, plain],
+  { split: "train", trajectory_groups: [{ trajectories: [whole] }, { trajectories: [plain] }] },
+];
 
-const raw = (text: string): RawJson => ({ raw: text });
-
-const object = (members: Readonly<Record<string, JsonInput>>): JsonMembers => ({
-  members: Object.entries(members).map(([key, value]) => [JSON.stringify(key), value]),
-});
-
-const words = ["", "a", "naïve", "\u2028", "😀", "\n", '"', "\\", "a longer text, which goes on for more than sixteen"];
-
-/** Mostly usual values, and a few odd ones. */
-const mostly = <Value>(usual: fc.Arbitrary<Value>, odd: fc.Arbitrary<Value>): fc.Arbitrary<Value> =>
-  fc.oneof({ weight: 40, arbitrary: usual }, { weight: 1, arbitrary: odd });
-
-const texts: fc.Arbitrary<JsonInput> = mostly(
-  fc.oneof(
-    fc.constantFrom<JsonInput>(...words, raw('"\\ud83d"'), raw('"\\u0041\\/\\b\\f\\r\\t"')),
-    fc.string({ unit: "grapheme", maxLength: 40 }),
-  ),
-  fc.constantFrom(...["\\x", "\\u12g4", "\t", "sk-0123abcd4567efgh89ij"].map((text) => raw(`"${text}"`))),
+/** Parts in place of others. What is written after `@` is not JSON of JavaScript. */
+const spelled = `1e400 -0 1e-400 1E+2 -1.5e-3 9007199254740993 123456789012345678901234567890 1.0 10.50 00 1. .5 +1 - 1e
+  NaN 0x1 tru "\\ud83d" "\\u0041\\/" "\\x" "\\u12g4" "c\\u0061ll_1" "sk-0123abcd4567efgh89ij" {"a":1,"a":2}
+  {"n\\u0061me":1,"__proto__":{},"7":2} {"\\u0072ole":"user","content":""} {"message":{"role":"assistant"},"index":1}`;
+const parts: fc.Arbitrary<Json | undefined> = fc.oneof(
+  fc.constantFrom<Json | undefined>(undefined, null, true, 0, -1, "", "tool", "human", "noon", "2024-05-15", [], {}),
+  fc.constantFrom(...spelled.split(/\s+/)).map((text) => `@${text}`),
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+  fc.string({ unit: "grapheme", maxLength: 40 }),
+  fc.jsonValue({ maxDepth: 2 }).map((value): Json => JSON.parse(JSON.stringify(value))),
 );
 
-const numbers: fc.Arbitrary<JsonInput> = mostly(
-  fc.oneof(
-    fc.integer(),
-    fc.double({ noNaN: true, noDefaultInfinity: true }),
-    fc.constantFrom(
-      ...["-0", "0", "1e-400", "0.1e1", "1E+2", "-1.5e-3", "9007199254740993", "0.30000000000000004", "1e22"].map(raw),
-      ...["1.7976931348623157e308", "5e-324", "123456789012345678901234567890", "1e23", "-1e5", "1.0", "10.50"].map(
-        raw,
-      ),
-    ),
-  ),
-  fc.constantFrom(
-    ...["1e400", "00", "1.", ".5", "+1", "-", "1e", "NaN", "Infinity", "0x1", "1_0", "tru", "-01"].map(raw),
-  ),
-);
-
-const scalars: fc.Arbitrary<JsonInput> = fc.oneof(texts, numbers, fc.boolean(), fc.constant(null));
-
-const anything: fc.Arbitrary<JsonInput> = fc.oneof(
-  { weight: 3, arbitrary: scalars },
-  {
-    weight: 1,
-    arbitrary: fc.constantFrom<JsonInput>(
-      [],
-      object({}),
-      [1, [2, "x"]],
-      object({ a: object({ b: [null] }) }),
-      raw("tru"),
-    ),
-  },
-);
-
-/** An object with most of its usual members. A few objects have an additional, repeated or misplaced member. */
-const objectOf = (fields: Readonly<Record<string, fc.Arbitrary<JsonInput>>>): fc.Arbitrary<JsonMembers> => {
-  const names = Object.keys(fields);
-  const member = (name: string) =>
-    (fields[name] ?? anything).map((value): readonly [string, JsonInput] => [JSON.stringify(name), value]);
-  const odd = fc.oneof(
-    fc.constantFrom(...names).chain(member),
-    fc.tuple(fc.constantFrom(...names.map((name) => JSON.stringify(name))), anything),
-    fc.tuple(
-      fc.constantFrom('"other"', '"n\\u0061me"', '"rol\\u0065"', '"naïve"', '"__proto__"', '"7"', "1"),
-      anything,
-    ),
-  );
-  const usual = fc.tuple(...names.map(member));
-  const changed = fc
-    .tuple(fc.subarray(names, { minLength: Math.max(0, names.length - 1) }), fc.array(odd, { maxLength: 1 }))
-    .chain(([kept, more]) => fc.tuple(...kept.map(member)).map((own) => [...own, ...more]));
-  return fc.oneof({ weight: 25, arbitrary: usual }, { weight: 1, arbitrary: changed }).chain((members) =>
-    mostly(
-      fc.constant({ members }),
-      fc.shuffledSubarray(members, { minLength: members.length }).map((own) => ({ members: own })),
-    ),
-  );
-};
-
-const listOf = (element: fc.Arbitrary<JsonInput>, maxLength = 4): fc.Arbitrary<JsonInput> =>
-  mostly<JsonInput>(
-    fc.array(element, { maxLength }),
-    fc.tuple(fc.array(element, { maxLength: 2 }), anything).map(([own, odd]) => [...own, odd]),
-  );
-
-const ids = mostly(
-  fc.constantFrom<JsonInput>("call_1", "call_2"),
-  fc.constantFrom<JsonInput>("", 1, raw('"c\\u0061ll_1"')),
-);
-const toolNames = mostly(
-  fc.constantFrom<JsonInput>("find", "naïve"),
-  fc.constantFrom<JsonInput>("", 1, raw('"f\\u0069nd"')),
-);
-const roles = fc.constantFrom<JsonInput>(
-  "system",
-  "user",
-  "assistant",
-  "assistant",
-  "tool",
-  "developer",
-  "function",
-  "human",
-);
-
-const called = objectOf({ name: toolNames, arguments: texts });
-
-const call = objectOf({ id: ids, type: fc.constant("function"), function: called });
-
-const content = fc.oneof(
-  { weight: 5, arbitrary: texts },
-  { weight: 1, arbitrary: fc.constant(null) },
-  { weight: 2, arbitrary: listOf(objectOf({ type: fc.constant("text"), text: texts })) },
-);
-
-const message = fc.oneof(
-  { weight: 4, arbitrary: objectOf({ role: fc.constantFrom<JsonInput>("system", "user", "assistant"), content }) },
-  { weight: 1, arbitrary: objectOf({ role: roles, content, tool_calls: listOf(call, 2) }) },
-  { weight: 1, arbitrary: objectOf({ role: fc.constant("tool"), tool_call_id: ids, content }) },
-  { weight: 1, arbitrary: objectOf({ role: fc.constant("assistant"), content, tool_calls: fc.constant(null) }) },
-);
-
-const choice = objectOf({
-  finish_reason: fc.constant("stop"),
-  index: fc.constant(0),
-  message: fc.oneof(message, objectOf({ role: roles, content, tool_calls: fc.constant(null) })),
-  logprobs: anything,
-});
-
-const assistant = objectOf({ role: fc.constant("assistant"), content });
-
-/** A call and its result. */
-const answered = ids.chain((id) =>
-  fc.tuple(
-    objectOf({
-      role: fc.constant("assistant"),
-      content,
-      tool_calls: listOf(objectOf({ id: fc.constant(id), function: called }), 1),
-    }),
-    objectOf({ role: fc.constant("tool"), tool_call_id: fc.constant(id), content }),
-  ),
-);
-
-const conversation = fc
+/** A line with any white space, in which a key can be escaped. */
+const line = fc
   .tuple(
-    listOf(fc.oneof({ weight: 4, arbitrary: message }, { weight: 1, arbitrary: choice })),
-    fc.oneof(fc.constant<readonly JsonInput[]>([]), answered),
-    assistant,
+    damaged(samples, parts),
+    fc.constantFrom("", "", " ", "\t "),
+    fc.constantFrom("", "", "reward", "role", "trajectories", "metrics"),
   )
-  .map(([own, more, last]): JsonInput => (Array.isArray(own) ? [...own, ...more, last] : own));
-
-const rewards = fc.oneof(
-  { weight: 9, arbitrary: fc.double({ min: -1, max: 1, noNaN: true }) },
-  { weight: 1, arbitrary: numbers },
-);
-
-const versions = mostly<JsonInput>(fc.integer({ min: 3, max: 4 }), anything);
-
-const optional: Readonly<Record<string, fc.Arbitrary<JsonInput>>> = {
-  metrics: objectOf({ turns: fc.nat(), score: numbers, right: fc.boolean() }),
-  metadata: objectOf({
-    task: scalars,
-    level: scalars,
-    seed: mostly(fc.constantFrom<JsonInput>("s-1", 7, null), fc.constantFrom<JsonInput>(raw("7.0"), { members: [] })),
-  }),
-  logs: listOf(texts),
-  tools: listOf(
-    objectOf({
-      type: fc.constant("function"),
-      function: objectOf({ name: toolNames, description: texts, parameters: fc.constant(object({ type: "object" })) }),
-    }),
-  ),
-  start_time: mostly(
-    fc.constantFrom<JsonInput>("2024-05-15T15:00:00Z", "2024-05-15T15:00+02:00", "2024-05-15 15:00 -0500", "noon"),
-    fc.constantFrom<JsonInput>("2024-05-15 15:00:00", "2024-05-15", "2024-05-15T15:00:0z ", 5),
-  ),
-  initial_policy_version: versions,
-  final_policy_version: versions,
-  additional_histories: listOf(objectOf({ messages_and_choices: conversation })),
-  group_id: mostly(
-    fc.constantFrom<JsonInput>("g-1", 1, null, true),
-    fc.constantFrom<JsonInput>("naïve", 10 ** 16, [], raw("1.0"), raw("-0"), raw('"g\\u002d1"')),
-  ),
-  seed: mostly(fc.constantFrom<JsonInput>("s-1", 7, null), fc.constantFrom<JsonInput>([], raw("-0"))),
-};
-
-const sometimesNull = (value: fc.Arbitrary<JsonInput>): fc.Arbitrary<JsonInput> =>
-  fc.oneof({ weight: 9, arbitrary: value }, { weight: 1, arbitrary: fc.constant(null) });
-
-const trajectory = fc.subarray(Object.keys(optional), { maxLength: 4 }).chain((names) =>
-  objectOf({
-    messages_and_choices: conversation,
-    reward: rewards,
-    ...Object.fromEntries(names.map((name) => [name, sometimesNull(optional[name] ?? anything)])),
-  }),
-);
-
-const group = objectOf({ trajectories: listOf(trajectory) });
-
-const values: fc.Arbitrary<JsonInput> = fc.oneof(
-  { weight: 6, arbitrary: group },
-  { weight: 6, arbitrary: trajectory },
-  {
-    weight: 1,
-    arbitrary: objectOf({ trajectories: listOf(trajectory), exceptions: listOf(texts), metadata: anything }),
-  },
-  { weight: 1, arbitrary: objectOf({ split: fc.constant("train"), trajectory_groups: listOf(group) }) },
-  { weight: 1, arbitrary: anything },
-);
-
-const spaces = fc.constantFrom("", "", " ", "\t ", "  ");
-
-const line = fc.oneof(
-  {
-    weight: 20,
-    arbitrary: fc
-      .tuple(values, spaces, spaces)
-      .map(([value, space, around]) => around + written(value, space) + around),
-  },
-  { weight: 1, arbitrary: fc.constantFrom("", " ", "\r", "\ufeff{}", "nonsense", '{"trajectories":[', "{} {}") },
-);
+  .map(([value, space, key]) =>
+    JSON.stringify(value)
+      .replaceAll(/"@(?:[^"\\]|\\.)*"/g, (text) => JSON.parse(text).slice(1))
+      .replaceAll(/(?<=[{[,:])|(?=[\]}])/g, space)
+      .replaceAll(`"${key || "none"}"`, `"\\u00${key.charCodeAt(0).toString(16)}${key.slice(1)}"`),
+  );
 
 const file = fc
-  .tuple(fc.array(line, { minLength: 1, maxLength: 6 }), fc.constantFrom("\n", "\r\n", "\n\n"), fc.boolean())
+  .tuple(
+    fc.array(fc.oneof({ weight: 20, arbitrary: line }, fc.constantFrom("", "\r", "\ufeff{}", "no", "{} {}", "[[]]")), {
+      minLength: 1,
+      maxLength: 6,
+    }),
+    fc.constantFrom("\n", "\r\n", "\n\n"),
+    fc.boolean(),
+  )
   .map(([lines, end, last]) => Buffer.from(lines.join(end) + (last ? end : "")));
 
 const sample = (name: string): Buffer => readFileSync(`test/samples/${name}`);

@@ -1,13 +1,11 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { readFileSync, truncateSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Failure } from "../../../src/failure.ts";
-import { decompressionLimit } from "../../../src/rollouts/input/spool.ts";
 import { PositionCounter } from "../../../src/rollouts/rules/positions.ts";
-import { createProblem } from "../../../src/rollouts/rules/problems.ts";
 import { defaultStrictness } from "../../../src/rollouts/rules/rules.ts";
 import { testHost } from "../../support/host.ts";
 import { filesOf, newFolder, problemsOf, read, readFailure } from "../../support/inputs.ts";
@@ -336,39 +334,6 @@ describe("an input file", () => {
     });
   });
 
-  it.each([
-    [10, 2 ** 40, 2 ** 26],
-    [1_000_000, 2 ** 40, 1_000_000_000],
-    [1_000_000, 500, 500],
-  ])(
-    "has at most 64 MiB, or a thousand times its size, or the limit, decompressed (row %$)",
-    (compressed, max, limit) => {
-      expect(decompressionLimit(compressed, max)).toBe(limit);
-    },
-  );
-
-  it("is not decompressed beyond a thousand times its size, unless it is small", { tags: "slow" }, async () => {
-    const [small = "", bomb = ""] = filesOf(
-      gzipSync(`${line}${" ".repeat(2 ** 24)}\n`, { level: 9 }),
-      gzipSync(Buffer.alloc(2 ** 27), { level: 9 }),
-    );
-    expect(2 ** 24 / statSync(small).size).toBeGreaterThan(1000);
-    expect((await read([small])).groups.count).toBe(1);
-    expect(await readFailure([bomb])).toMatchObject({ details: { problems: [{ rule: "decompressed-too-large" }] } });
-  });
-
-  it.each([
-    ["cut off", (bytes: Buffer) => bytes.subarray(0, -9), "cut"],
-    ["damaged", (bytes: Buffer) => bytes.fill(255, 12, 16), "corrupt"],
-    ["followed by other bytes", (bytes: Buffer) => Buffer.concat([bytes, Buffer.from("\x1f\x8bmore")]), "corrupt"],
-  ] as const)("of gzip that is %s is refused", async (_, break_, wrong) => {
-    const files = filesOf(break_(gzipSync(`${line}\n`.repeat(100))));
-    const problems = [
-      { rule: "compressed-corrupt", message: createProblem("compressed-corrupt", { by: "gzip", wrong }).message },
-    ];
-    expect(await readFailure(files)).toMatchObject({ details: { problems } });
-  });
-
   it.each([["check"], ["ledger verify"]])(
     "is not decompressed beyond ROLLCALL_MAX_UNPACKED_SIZE by %s",
     async (words) => {
@@ -379,32 +344,10 @@ describe("an input file", () => {
     },
   );
 
-  it("is reported as a pattern that the shell did not expand if files match it", async () => {
-    const [path = ""] = filesOf(line);
-    const ran = await runRollcall(["check", join(dirname(path), "*.jsonl")]);
-    expect(ran).toMatchObject({ code: 3, stderr: expect.stringContaining("the shell did not expand") });
-  });
-
   it("is refused immediately if standard input has only NUL bytes", () => {
     const program = resolve("bin/rollcall.js");
     const ran = spawnSync("sh", ["-c", `exec node '${program}' check - < /dev/zero`], { encoding: "utf8" });
     expect([ran.status, ran.stderr]).toEqual([3, expect.stringContaining("binary data")]);
-  });
-
-  it("is reported together with all other files that cannot be opened", async () => {
-    const thrown = await readFailure(["/nowhere/a", "/nowhere/b"]);
-    expect(thrown).toMatchObject({ details: { problems: [{ file: "/nowhere/a" }, { file: "/nowhere/b" }] } });
-  });
-
-  it("is found by rollcall's own glob on Windows", async () => {
-    const folder = newFolder();
-    mkdirSync(join(folder, "runs"));
-    for (const name of ["runs/b.jsonl", "runs/a.jsonl", "runs/a.txt", "runs/.c.jsonl"])
-      writeFileSync(join(folder, name), line);
-    const host = { ...testHost(), platform: "win32" as const };
-    const reading = await read([join(folder, "r*", "?.jsonl")], { host });
-    expect(reading.sources.map(({ name }) => name.slice(folder.length))).toEqual(["/runs/a.jsonl", "/runs/b.jsonl"]);
-    expect(await rulesOf(join(folder, "*.csv"), { host })).toEqual(["invalid_input", "glob-without-match"]);
   });
 
   it("can be one of 400 that need fewer than 256 descriptors and equal one file with all lines", {
@@ -473,38 +416,6 @@ describe("an input file", () => {
         reason,
       );
     }
-  });
-
-  it("is standard input by default, unless that is a terminal", async () => {
-    const thrown = await readFailure([], { host: testHost({ terminal: { stdin: true } }) });
-    expect(thrown).toMatchObject({ kind: "input-missing" });
-    expect(await readFailure(["-", "-"])).toMatchObject({ kind: "duplicate-stdin" });
-  });
-});
-
-describe("a request on a single line", () => {
-  /** Returns the bytes that were searched for newlines while a number of groups was read. */
-  const bytesSearched = async (count: number): Promise<number> => {
-    const own = group(0.5, 0.5);
-    const files = filesOf(JSON.stringify({ split: "a", trajectory_groups: Array.from({ length: count }, () => own) }));
-    let searched = 0;
-    const indexOf = Buffer.prototype.indexOf;
-    const spy = vi.spyOn(Buffer.prototype, "indexOf").mockImplementation(function (
-      this: Buffer,
-      value,
-      from,
-      encoding,
-    ) {
-      const found = indexOf.call(this, value, from as number, encoding);
-      if (value === 0x0a) searched += (found < 0 ? this.length : found) - Number(from ?? 0);
-      return found;
-    });
-    await read(files).finally(() => spy.mockRestore());
-    return searched;
-  };
-
-  it("takes at most twice the work for twice the groups", async () => {
-    expect(await bytesSearched(400)).toBeLessThan(2.5 * (await bytesSearched(200)));
   });
 });
 

@@ -1,13 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { GroupAssembler } from "../../src/rollouts/dataset/group-assembler.ts";
-import { Scanner } from "../../src/rollouts/dataset/scan.ts";
-import { DedupKeys } from "../../src/rollouts/index/dedup-keys.ts";
-import { Digests, DigestTable } from "../../src/rollouts/index/digests.ts";
-import { Groups, openGrouping } from "../../src/rollouts/index/groups.ts";
-import { ScanResult } from "../../src/rollouts/index/scan-result.ts";
-import { openMemoryBytes } from "../../src/rollouts/input/source.ts";
-import { Problems } from "../../src/rollouts/rules/problems.ts";
+import { GroupAssembler } from "../../../src/rollouts/dataset/group-assembler.ts";
+import { Scanner } from "../../../src/rollouts/dataset/scan.ts";
+import { DedupKeys } from "../../../src/rollouts/index/dedup-keys.ts";
+import { Groups, openGrouping } from "../../../src/rollouts/index/groups.ts";
+import { ScanResult } from "../../../src/rollouts/index/scan-result.ts";
+import { openMemoryBytes } from "../../../src/rollouts/input/source.ts";
+import { Problems } from "../../../src/rollouts/rules/problems.ts";
 
 /** A line: a trajectory with or without a key, or an unreadable line. */
 const anyLine = fc.oneof(
@@ -249,22 +248,4 @@ it("a growing file has problems that name the lines of earlier groups and of unr
         `${line}: the group "a" (from line ${line - 1}) was already complete, so this line starts another group`,
     ),
   );
-});
-
-describe("a table of digests", () => {
-  it("finds their positions while it grows", () => {
-    const digests = new Digests();
-    const table = new DigestTable(digests);
-    const all = Array.from({ length: 5000 }, (_, at) => {
-      const digest = new Uint8Array(16);
-      new DataView(digest.buffer).setUint32(at % 50 === 0 ? 12 : 0, (at + 1) * 2 ** 10);
-      return digest;
-    });
-    for (const [at, digest] of all.entries()) {
-      digests.set(digests.count, digest);
-      expect(table.add(at)).toBe(at);
-    }
-    expect(all.flatMap((digest, at) => (table.find(digest) === at ? [] : [at]))).toEqual([]);
-    expect(table.find(new Uint8Array(16).fill(255))).toBeUndefined();
-  });
 });
