@@ -1,7 +1,6 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { accept, refuse } from "../support/raw-server.ts";
 import {
   afterOne,
   groupOf,
@@ -92,32 +91,6 @@ describe("equal groups", () => {
       /list its requests with `.*?(ledger status [^`]*)`/s.exec(stderr.replaceAll(/\s+/g, " ")) ?? [];
     const { stdout } = await place.run([...words.split(" "), "--json", "--fields", "id"], { env });
     expect(JSON.parse(stdout)).toMatchObject({ entries: [{ id: "r1" }, { id: "r2" }] });
-  });
-
-  it("are each sent if they appear repeatedly in a file", async (context) => {
-    const { service, place } = await openPlace(context);
-    const file = place.write("a.jsonl", linesOf(groupOf(1), groupOf(1), groupOf(2)));
-    service.next(accept, refuse(429, { headers: ["Retry-After: 9"] }));
-    expect((await place.log([file, ...oneEach, "--max-wait", "1s"])).code).toBe(7);
-    expect((await place.log([file])).document?.groups).toMatchObject({ logged: 2, already_logged: 1 });
-    writeFileSync(file, linesOf(groupOf(1), groupOf(1), groupOf(2), groupOf(1)));
-    expect((await place.log([file])).document?.groups).toMatchObject({ logged: 1, already_logged: 3 });
-    expect([...service.logged].sort()).toEqual([1, 1, 1, 2]);
-  });
-
-  it("are sent once for each step of a training loop", async (context) => {
-    const { service, place } = await openPlace(context);
-    const steps = [0, 1, 2, 3];
-    for (const step of steps) {
-      const file = place.write("step.jsonl", linesOf(groupOf(step % 3), groupOf(100 + step)));
-      const batch = ["--batch", `step-${step}`];
-      const first = await place.log([file, ...batch]);
-      expect([first.code, rulesOf(first).includes("logged-before")]).toEqual([0, false]);
-      if (step % 3 === 0) expect((await place.log([file, ...batch])).document?.status).toBe("already_logged");
-    }
-    expect([...service.logged].sort((a, b) => a - b)).toEqual(
-      steps.flatMap((step) => [step % 3, 100 + step]).sort((a, b) => a - b),
-    );
   });
 
   it("are recognized under another file name in a batch without a warning", async (context) => {

@@ -46,23 +46,6 @@ describe.concurrent("a run that is killed during a request", () => {
     },
   );
 
-  it("leaves a request that is unknown in `ledger status` and `ledger resolve` before any rerun", async (context) => {
-    const { service, place, file } = await killRun(context, { isLogged: true });
-    const [, killed] = await place.entries();
-    expect(killed).toMatchObject({ groups: 1, state: "unknown", cause: "died" });
-    expect((await place.run(["ledger", "resolve", killed?.id ?? "", "--assume-logged"])).code).toBe(0);
-    expect(await place.entries()).toMatchObject([{ state: "logged" }, { state: "assumed_logged" }]);
-    expect((await place.log([file, ...oneEach])).document?.groups).toMatchObject({ already_logged: 2, logged: 1 });
-    expect(service.logged).toEqual([1, 2, 3]);
-  });
-
-  it("leaves a request that only `ledger resolve` can resolve", async (context) => {
-    const { service, place, file } = await killRun(context, { isLogged: false });
-    expect((await place.run(["ledger", "resolve", "r2", "--resend"])).code).toBe(0);
-    expect((await place.log([file, ...oneEach])).document?.groups).toMatchObject({ already_logged: 1, logged: 2 });
-    expect(service.logged).toEqual([1, 2, 3]);
-  });
-
   it("is completed by a rerun if the service honors Idempotency-Key", async (context) => {
     const { service, place, file } = await killRun(context, { echoes: true, isLogged: true });
     const rerun = await place.log([file, ...oneEach]);

@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { describe, expect, it, type TestContext } from "vitest";
 import { accept } from "../support/raw-server.ts";
-import { oneEach, openThree, type Place } from "./place.ts";
+import { canMount, oneEach, openThree, type Place } from "./place.ts";
 
 const ends = ["", "-journal"];
 
@@ -98,8 +98,6 @@ describe.concurrent("a ledger that changes during a run", () => {
   );
 });
 
-const canMount = process.platform === "linux" && process.getuid?.() === 0 && mounts();
-
 describe("a ledger with several names", () => {
   it("is refused if they are hard links, until one is left", async (context) => {
     const { service, place, file } = await openThree(context, { inFolder: true });
@@ -132,7 +130,7 @@ describe("a ledger with several names", () => {
     expect((await place.log([file, ...oneEach, "--ledger", "l.db"])).document?.groups).toMatchObject({ logged: 2 });
   });
 
-  it.skipIf(!canMount)("is one ledger if the file or its folder is mounted", { tags: "slow" }, async (context) => {
+  it.skipIf(!canMount())("is one ledger if the file or its folder is mounted", { tags: "slow" }, async (context) => {
     const { service, place, file } = await openThree(context, {
       inFolder: true,
       otherwise: async (asked) => {
@@ -189,12 +187,3 @@ describe.concurrent("a file without tables", () => {
     expect(readdirSync(place.folder).toSorted()).toEqual(["a.jsonl", "notes"]);
   });
 });
-
-function mounts(): boolean {
-  try {
-    execFileSync("unshare", ["--mount", "mount", "-t", "tmpfs", "-o", "size=4k", "none", "/mnt"], { stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
-  }
-}

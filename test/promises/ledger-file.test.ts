@@ -1,9 +1,7 @@
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
-import Connection from "libsql";
 import { describe, expect, it } from "vitest";
-import { accept, faultyService, holdRequest } from "../support/raw-server.ts";
+import { holdRequest } from "../support/raw-server.ts";
 import {
-  afterOne,
   groupOf,
   ledgerOf,
   linesOf,
@@ -13,7 +11,6 @@ import {
   placeAt,
   rulesOf,
   startLog,
-  takeAndReset,
   three,
 } from "./place.ts";
 
@@ -72,23 +69,6 @@ describe.concurrent("the ledger", () => {
     expect((await elsewhere.log([file, "--local", "--ledger", place.path("kept.db")])).document?.groups.logged).toBe(3);
   });
 
-  it("makes two simultaneous runs of one file send each group once", async (context) => {
-    const service = await faultyService(context, {
-      otherwise: async (asked) => {
-        await asked.body();
-        await new Promise((resolve) => setTimeout(resolve, 100));
-        await accept(asked);
-      },
-    });
-    // Simultaneous runs need processes of their own, because SQLite locks a file for a process.
-    const place = placeAt(context, service.url).inFolder();
-    const file = place.write("a.jsonl", three);
-    const ran = await Promise.all([1, 2].map(async () => await place.log([file, ...oneEach, "--max-wait", "20s"])));
-    expect(ran.map(({ code }) => code)).toEqual([0, 0]);
-    expect(service.logged).toEqual([1, 2, 3]);
-    expect(ran.map(({ document }) => document?.groups.logged).sort()).toEqual([0, 3]);
-  });
-
   it("is one ledger under all names of its file, and leaves no lock file", async (context) => {
     const { service, place, file } = await openThree(context, { inFolder: true });
     mkdirSync(place.path("real"));
@@ -104,23 +84,6 @@ describe.concurrent("the ledger", () => {
     expect(readdirSync(place.path("real"))).toEqual(["ledger.db"]);
   });
 
-  it("gives exit 11 if another run uses the ledger too long, and is free after a kill of that run", async (context) => {
-    const { service, place, file } = await openThree(context, {
-      inFolder: true,
-      otherwise: async (asked) => void (await asked.body()),
-    });
-    const holder = place.start([file, ...oneEach]);
-    while (service.bodies.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
-    const waiting = await place.log([file, ...oneEach, "--max-wait", "300ms"]);
-    expect([waiting.code, waiting.error?.retryable]).toEqual([11, true]);
-    holder.kill("SIGKILL");
-    await new Promise((resolve) => holder.on("close", resolve));
-    service.mend();
-    const after = await place.log([file, ...oneEach]);
-    expect([after.code, after.document?.groups]).toMatchObject([8, { unknown: 1, logged: 2 }]);
-    expect(await place.entries()).toMatchObject([{ state: "unknown", cause: "died" }, {}, {}]);
-  });
-
   it("shows a request in flight, whose groups a dry run does not plan", async (context) => {
     const hold = holdRequest();
     const { place, file } = await openThree(context, { inFolder: true, otherwise: hold.deed });
@@ -133,20 +96,6 @@ describe.concurrent("the ledger", () => {
     expect((await place.run(["ledger", "resolve", "r1", "--resend"])).code).toBe(9);
     hold.letGo();
     expect([(await run.ended).code, await place.entries()]).toMatchObject([0, [{ state: "logged" }]]);
-  });
-
-  it("can be locked by another process for up to --max-wait", async (context) => {
-    const { place } = await afterOne(context, { deed: takeAndReset });
-    const other = new Connection(ledgerOf(place));
-    other.exec("BEGIN IMMEDIATE");
-    // A run that waits longer finds the ledger free.
-    const free = setTimeout(() => other.exec("ROLLBACK"), 25_000);
-    context.onTestFinished(async () => {
-      clearTimeout(free);
-      other.close();
-    });
-    const busy = await place.run(["ledger", "resolve", "r1", "--resend", "--max-wait", "300ms", "--json"]);
-    expect([busy.code, JSON.parse(busy.stderr).error.retryable]).toEqual([11, true]);
   });
 
   it("records the requests of many processes at once", { tags: "slow" }, async (context) => {

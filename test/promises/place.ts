@@ -1,4 +1,5 @@
 /** Runs rollcall with a new folder for inputs and ledgers, and a home folder. */
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -208,3 +209,14 @@ export const reasonsOf = (file: string) =>
     .split("\n")
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line) as Reason);
+
+/** True if a test may mount folders. */
+export const canMount = (): boolean => {
+  if (process.platform !== "linux" || process.getuid?.() !== 0) return false;
+  try {
+    execFileSync("unshare", ["--mount", "mount", "-t", "tmpfs", "-o", "size=4k", "none", "/mnt"], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+};

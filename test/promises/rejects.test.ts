@@ -1,5 +1,5 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { describe, expect, it, type TestContext } from "vitest";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
 import { accept } from "../support/raw-server.ts";
 import { groupOf, linesOf, openPlace, reasonsOf } from "./place.ts";
 
@@ -22,13 +22,6 @@ describe("--on-invalid skip", () => {
     const { code, document } = await place.log([file, ...skip, "--strict", ...others.split(" ")]);
     expect([code, document?.groups.rejected]).toEqual([7, 1]);
     expect(service.logged).toEqual([1]);
-  });
-
-  it("has a next command that ends with a model id that begins with -", async (context) => {
-    const { place } = await openPlace(context);
-    const file = place.write("a.jsonl", linesOf(groupOf(1), bad("a")));
-    const { stderr } = await place.run(["log", "--split", "train", ...skip, "--json", "--", "-m", file]);
-    expect(JSON.parse(stderr).error.next).toMatch(/^\S+ log --split train -- -m \S+a\.jsonl\.rejected$/);
   });
 
   it.for([
@@ -92,19 +85,6 @@ describe("--on-invalid skip", () => {
     }
   });
 
-  it("records the origin, the new line and the reason of each rejected line", async (context) => {
-    const { place } = await openPlace(context);
-    const file = place.write("a.jsonl", linesOf(groupOf(1), bad("a"), groupOf(2), '{"trajectories":5}', bad("b")));
-    await place.log([file, ...skip, "--rejects", place.path("r")]);
-    const reasons = reasonsOf(place.path("r"));
-    expect(reasons.map(({ line, rejects_line }) => [line, rejects_line])).toEqual([
-      [2, 1],
-      [4, 2],
-      [5, 3],
-    ]);
-    expect(new Set(reasons.map((reason) => reason.file))).toEqual(new Set([file]));
-  });
-
   it("names the command that logs the repaired groups with the same options", async (context) => {
     const { service, place } = await openPlace(context);
     const file = place.write(
@@ -119,11 +99,11 @@ describe("--on-invalid skip", () => {
     expect(service.logged).toEqual([1, 2, 3]);
   });
 
-  it("names a rejects file that begins with a hyphen so that it is no option", async (context) => {
+  it("has a next command for a model id and a file that begin with a hyphen", async (context) => {
     const { place } = await openPlace(context, { inFolder: true });
-    place.write("-a.jsonl", linesOf(groupOf(1), bad("b")));
-    const { error } = await place.log([...skip, "--", "-a.jsonl"]);
-    expect(error?.next).toContain(" log m ./-a.jsonl.rejected --split train");
+    place.write("-a.jsonl", linesOf(groupOf(1), bad("a")));
+    const { stderr } = await place.run(["log", "--split", "train", ...skip, "--json", "--", "-m", "-a.jsonl"]);
+    expect(JSON.parse(stderr).error.next).toMatch(/^\S+ log --split train -- -m \.\/-a\.jsonl\.rejected$/);
   });
 
   it("records the line of each invalid record of a converted group", async (context) => {
@@ -155,37 +135,6 @@ describe("--on-invalid skip", () => {
     expect(service.logged).toEqual([1, 2, 3, 4]);
   });
 
-  it("records the problems of every line, for any number of lines with one problem", {
-    tags: "slow",
-  }, async (context) => {
-    const { place } = await openPlace(context);
-    const lines = Array.from({ length: 2400 }, (_, at) => (at % 2 === 0 ? '{"trajectories":[' : bad(`${1000 + at}`)));
-    const file = place.write("a.jsonl", linesOf(groupOf(1), ...lines));
-    const { document } = await place.log([file, ...skip, "--rejects", place.path("r")]);
-    expect(document?.groups.rejected).toBe(2400);
-    const reasons = reasonsOf(place.path("r"));
-    expect(reasons.map(({ rule }) => rule)).toEqual(
-      lines.map((_, at) => (at % 2 === 0 ? "json-truncated" : "wrong-type")),
-    );
-    // The last reasons are like the first, except for the line and the value in the advice.
-    for (const at of [0, 1]) {
-      const advice = reasons[at]?.advice;
-      expect({ ...reasons[2398 + at], checksums: undefined, line: at + 2, rejects_line: at + 1, advice }).toEqual(
-        reasons[at],
-      );
-    }
-    expect(reasons[2399]?.advice).toBe("write 3399 without quotes");
-  });
-
-  it("records the warnings of every line with --strict", async (context) => {
-    const { place } = await openPlace(context);
-    const lines = Array.from({ length: 1001 }, (_, at) => groupOf(at).replace('"reward"', '"tools":null,"reward"'));
-    const others = ["single-trajectory-group", "no-assistant-turn", "no-sampled-turns"];
-    const allow = others.flatMap((rule) => ["--allow", rule]);
-    await place.log([place.write("a.jsonl", linesOf(groupOf(-1), ...lines)), ...skip, "--strict", ...allow]);
-    expect(reasonsOf(place.path("a.jsonl.rejected")).map(({ rule }) => rule)).toEqual(lines.map(() => "element-type"));
-  });
-
   it("records problems that depend on earlier lines", async (context) => {
     const { place } = await openPlace(context);
     const count = 1100;
@@ -197,29 +146,19 @@ describe("--on-invalid skip", () => {
     expect(scattered.map(({ line, rejects_line }) => [line, rejects_line])).toEqual(expected);
   });
 
-  const checkManyLines = async (count: number, context: TestContext): Promise<void> => {
+  it("records reasons for each of 100,500 lines, with details for 100,000 lines of a rule", {
+    tags: "slow",
+  }, async (context) => {
     const { place } = await openPlace(context);
-    const lines = Array.from({ length: count }, (_, at) => bad(`${at}`));
+    const lines = Array.from({ length: 100_500 }, (_, at) => bad(`${at}`));
     const file = place.write("a.jsonl", linesOf(groupOf(1), ...lines));
     const { document, code } = await place.log([file, ...skip]);
     expect([code, document?.groups.rejected]).toEqual([7, lines.length]);
     expect(readFileSync(`${file}.rejected`, "utf8") === linesOf(...lines)).toBe(true);
     const reasons = reasonsOf(`${file}.rejected`);
-    expect(reasons.every(({ rejects_line }, at) => rejects_line === at + 1)).toBe(true);
-    expect(reasons).toHaveLength(lines.length);
-    const stored = Math.min(count, 100_000);
-    const [first, last] = [reasons[1], reasons[stored - 1]];
-    expect({ ...last, checksums: undefined, line: 3, rejects_line: 2, advice: first?.advice }).toEqual(first);
-    expect(last?.advice).toBe(`write ${stored - 1} without quotes`);
-    expect(reasons.slice(stored).every(({ rule }) => rule === "group-not-logged")).toBe(true);
-  };
-
-  it("records reasons for each of 1,500 lines", async (context) => await checkManyLines(1500, context));
-
-  it("records reasons for each of 100,500 lines, with details for 100,000 lines of a rule", {
-    tags: "slow",
-  }, async (context) => {
-    await checkManyLines(100_500, context);
+    expect(reasons.map(({ rejects_line }) => rejects_line)).toEqual(lines.map((_, at) => at + 1));
+    expect([1, 99_999].map((at) => reasons[at]?.advice)).toEqual([1, 99_999].map((at) => `write ${at} without quotes`));
+    expect(reasons.slice(100_000).every(({ rule }) => rule === "group-not-logged")).toBe(true);
   });
 
   it("separates groups of several files with equal numbers", async (context) => {
@@ -252,13 +191,6 @@ describe("--on-invalid skip", () => {
     expect(service.logged.toSorted()).toEqual([0, 1, 2]);
   });
 
-  it("sends nothing if nothing is valid", async (context) => {
-    const { service, place } = await openPlace(context);
-    const { code, error, stdout } = await place.log([place.write("a.jsonl", bad("a")), ...skip]);
-    expect([code, error?.code, stdout, service.requests()]).toEqual([3, "invalid_input", "", 0]);
-    expect(existsSync(place.path("a.jsonl.rejected"))).toBe(false);
-  });
-
   it("is completed by logging the corrected rejects file", async (context) => {
     const { service, place } = await openPlace(context);
     const file = place.write("a.jsonl", linesOf(groupOf(1), bad("3"), groupOf(2)));
@@ -289,17 +221,6 @@ describe("--on-invalid skip", () => {
     }
   });
 
-  it("sends nothing if the rejects file is a folder, an input or in a missing folder", async (context) => {
-    const { service, place } = await openPlace(context);
-    const file = place.write("a.jsonl", linesOf(groupOf(1), bad("a")));
-    mkdirSync(place.path("folder"));
-    expect((await place.log([file, ...skip, "--rejects", place.path("folder")])).code).toBe(2);
-    expect((await place.log([file, ...skip, "--rejects", file])).code).toBe(2);
-    const nowhere = await place.log([file, ...skip, "--rejects", place.path("none/r")]);
-    expect([nowhere.code, nowhere.error?.message]).toEqual([11, expect.stringContaining("nothing was sent")]);
-    expect(service.requests()).toBe(0);
-  });
-
   it.for([
     [
       "--ledger=l.db",
@@ -325,11 +246,14 @@ describe("--on-invalid skip", () => {
     );
   });
 
-  it("needs no writable folder if nothing is rejected", async (context) => {
-    const { place } = await openPlace(context);
-    const file = place.write("a.jsonl", linesOf(groupOf(1)));
-    const nowhere = ["--rejects", place.path("none/r")];
-    expect((await place.log([file, ...skip, ...nowhere])).code).toBe(0);
+  it.for([
+    ["a folder", ".", 2],
+    ["in a missing folder", "none/r", 11],
+  ] as const)("sends nothing if the rejects file is %s", async ([, name, code], context) => {
+    const { service, place } = await openPlace(context);
+    const file = place.write("a.jsonl", linesOf(groupOf(1), bad("a")));
+    const ended = await place.log([file, ...skip, "--rejects", place.path(name)]);
+    expect([ended.code, service.requests()]).toEqual([code, 0]);
   });
 
   it("changes no other files, and overwrites its own files after a kill", async (context) => {
@@ -361,20 +285,15 @@ describe("--on-invalid skip", () => {
     expect((await place.log([file, ...skip])).code).toBe(2);
   });
 
-  it("writes rejects of standard input to files that only their owner can read", async (context) => {
+  it("writes rejects of standard input to files that only their owner can read, and nothing in a dry run", async (context) => {
     const { place } = await openPlace(context);
-    await place.log([...skip, "--rejects", place.path("r")], { stdin: linesOf(groupOf(1), bad("a")) });
-    const modes = ["r", "r.reasons"].map((name) => statSync(place.path(name)).mode & 0o777);
-    expect(modes).toEqual([0o600, 0o600]);
-  });
-
-  it("writes rejects of several files to files that only the readers of all inputs can read", async (context) => {
-    const { place } = await openPlace(context);
-    const files = ["0.jsonl", "1.jsonl"].map((name, at) => place.write(name, linesOf(groupOf(at), bad(name))));
-    chmodSync(place.path("1.jsonl"), 0o600);
-    await place.log([...files, ...skip]);
-    const modes = ["0.jsonl.rejected", "0.jsonl.rejected.reasons"].map((name) => statSync(place.path(name)).mode);
-    expect(modes.map((mode) => mode & 0o777)).toEqual([0o600, 0o600]);
+    const rejects = place.path("r");
+    const log = async (...args: readonly string[]) =>
+      await place.log([...skip, "--rejects", rejects, ...args], { stdin: linesOf(groupOf(1), bad("a")) });
+    const { code, document } = await log("--dry-run");
+    expect([code, document?.groups.rejected, existsSync(rejects)]).toEqual([0, 1, false]);
+    await log();
+    expect([rejects, `${rejects}.reasons`].map((name) => statSync(name).mode & 0o777)).toEqual([0o600, 0o600]);
   });
 
   it("replaces only its own files without a ledger, and logs the groups again", async (context) => {
@@ -392,12 +311,5 @@ describe("--on-invalid skip", () => {
     place.write("a.jsonl.rejected", "changed");
     expect((await place.log([file, ...skip, "--no-ledger"])).code).toBe(2);
     expect(service.logged).toEqual([1, 1]);
-  });
-
-  it("writes nothing in a dry run", async (context) => {
-    const { place } = await openPlace(context);
-    const file = place.write("a.jsonl", linesOf(groupOf(1), bad("a")));
-    const { code, document } = await place.log([file, ...skip, "--dry-run"]);
-    expect([code, document?.groups.rejected, existsSync(`${file}.rejected`)]).toEqual([0, 1, false]);
   });
 });

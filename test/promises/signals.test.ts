@@ -40,15 +40,6 @@ describe.concurrent("a signal", () => {
     },
   );
 
-  it("changes nothing during the last request if the service answers it", async (context) => {
-    const { hold, place, file } = await openHeld(context);
-    const run = startLog(place, [file]);
-    await hold.came;
-    await run.signal("SIGINT");
-    hold.letGo();
-    expect(await run.ended).toMatchObject({ code: 0, document: { status: "logged", groups: { logged: 3 } } });
-  });
-
   const checkUnknown = async (context: TestContext, signals: readonly NodeJS.Signals[]): Promise<void> => {
     const { hold, place, file } = await openHeld(context, accept);
     const run = startLog(place, [file, ...oneEach]);
@@ -124,31 +115,5 @@ describe.concurrent("a signal", () => {
     expect(error?.cause).toBe("unavailable");
     expect(error?.message).toBe("interrupted by SIGINT; the service answered 429; nothing was sent");
     expect(await place.entries()).toMatchObject([{ state: "not_sent", status: 429 }]);
-  });
-
-  it("makes the run print its document if it ends the wait for another run", { tags: "slow" }, async (context) => {
-    const hold = holdRequest();
-    const { place, file } = await openThree(context, { otherwise: hold.deed });
-    const first = startLog(place, [file]);
-    await hold.came;
-    const second = await interruptWaiting(() => place.start([file]), {
-      signal: "SIGTERM",
-      until: ({ stdout }) => stdout.includes('"read":3'),
-    });
-    expect([second.code, documentsOf(second).document?.groups]).toMatchObject([143, { read: 3, not_sent: 3 }]);
-    hold.letGo();
-    expect((await first.ended).code).toBe(0);
-  });
-
-  it("leaves nothing unknown if it is SIGKILL while the run waits for the service", async (context) => {
-    const { service, place, file } = await openThree(context, { otherwise: busy });
-    const child = place.start([file]);
-    while (service.bodies.length === 0) await pause(20);
-    while ((await place.entries())[0]?.state !== "not_sent") await pause(20);
-    child.kill("SIGKILL");
-    await new Promise((resolve) => child.on("close", resolve));
-    service.mend();
-    const next = await place.log([file]);
-    expect([next.code, next.document?.groups.logged, service.logged]).toEqual([0, 3, [1, 2, 3]]);
   });
 });

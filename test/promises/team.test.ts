@@ -43,22 +43,6 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
       expect([...ended.map((one) => one.stdout + one.stderr), stdout, stderr].join("")).not.toContain("secret");
     });
 
-    it("warns a machine whose account has another name, each time", async (context) => {
-      const service = await faultyService(context);
-      const database = await newDatabase();
-      const log = async (account: string) => {
-        const place = placeAt(context, service.url, { ROLLCALL_LEDGER: database, ROLLCALL_ACCOUNT: account });
-        const { document } = await place.log([place.write("a.jsonl", many(3))]);
-        return [document?.groups.logged, JSON.stringify(document?.warnings)];
-      };
-      const warning = expect.stringMatching(
-        /logged-before.*3 groups were .* account \\"work\\".*ROLLCALL_ACCOUNT=work/,
-      );
-      expect(await log("work")).toEqual([3, expect.not.stringContaining("account")]);
-      expect(await log("default")).toEqual([3, warning]);
-      expect(await log("default")).toEqual([0, expect.stringContaining("does not send them again")]);
-    });
-
     it("writes no error into the database's log if all machines claim the same groups", async (context) => {
       const service = await faultyService(context);
       const { address, folder } = await startOwnServer(context);
@@ -181,14 +165,6 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
 });
 
 describe.skipIf(!hasPostgres)("the access to PostgreSQL", { tags: "database" }, () => {
-  it("gives exit 11 and the hint createdb if the database is missing", async (context) => {
-    const service = await faultyService(context);
-    const address = (await newDatabase()).replace(/[^/]*$/, "nowhere");
-    const place = placeAt(context, service.url, { ROLLCALL_LEDGER: address });
-    const refused = await place.log([place.write("a.jsonl", many(1))]);
-    expect([refused.code, refused.error?.hint]).toEqual([11, expect.stringContaining("`createdb`")]);
-  });
-
   it("is encrypted with sslmode=require, and fails if the server's certificate is not trusted", async (context) => {
     const service = await faultyService(context);
     const own = certificate();

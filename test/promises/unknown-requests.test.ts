@@ -9,7 +9,6 @@ import {
   linesOf,
   oneEach,
   openPlace,
-  openThree,
   placeAt,
   reset,
   rulesOf,
@@ -47,23 +46,6 @@ describe("a request with an unknown outcome", () => {
       expect(await log(other, "--on-unknown", "resend")).toEqual([8, true, 1]);
     expect(await log("gpt-4.1", "--on-unknown", "resend")).toEqual([0, false, 2]);
     expect(service.bodies[1]).toEqual(service.bodies[0]);
-  });
-
-  it("is resent within the run with --on-unknown resend", async (context) => {
-    const { service, place, file } = await openThree(context);
-    service.next(reset);
-    const resent = await place.log([file, ...oneEach, "--on-unknown", "resend", "--batch", "x"]);
-    expect([resent.code, service.logged]).toEqual([0, [1, 2, 3]]);
-  });
-
-  it("is not resent if the input lacks one of its groups", async (context) => {
-    const { service, place, file } = await afterOne(context, { deed: reset, args: [] });
-    writeFileSync(file, linesOf(groupOf(1), groupOf(2)));
-    const { code, document } = await place.log([file, "--on-unknown", "resend"]);
-    expect([code, document?.groups.unknown, service.logged]).toEqual([8, 2, []]);
-    const [{ id = "" } = {}] = await place.entries();
-    const message = `cannot resend request ${id}: the input differs from the first attempt`;
-    expect(document?.warnings).toContainEqual(expect.objectContaining({ rule: "resend-impossible", message }));
   });
 
   it("is counted as not resent, without the groups of resent requests", async (context) => {
@@ -130,17 +112,6 @@ describe("a request with an unknown outcome", () => {
     expect([code, document?.groups.unknown, service.logged]).toEqual([8, 1, [1, 2, 3]]);
     expect((await place.log([place.path("a.jsonl"), ...oneEach])).code).toBe(8);
     expect(service.requests()).toBe(3);
-  });
-
-  it("is not resent automatically if its first attempt had no key", async (context) => {
-    const { service, place } = await openPlace(context, { echoes: true });
-    expect((await place.log([place.write("a.jsonl", three)])).code).toBe(0);
-    const never = placeAt(context, service.url, { ...place.env, ROLLCALL_IDEMPOTENCY: "never" });
-    service.next(takeAndReset);
-    const keyless = place.write("c.jsonl", groupOf(5));
-    expect((await never.log([keyless])).code).toBe(8);
-    expect((await place.log([keyless])).code).toBe(8);
-    expect([service.logged, service.keys.at(-1)]).toEqual([[1, 2, 3, 5], undefined]);
   });
 
   it("is printed by the command in error.next, also if --base-url was typed", async (context) => {

@@ -2,8 +2,8 @@ import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import Connection from "libsql";
 import { describe, expect, it } from "vitest";
-import { accept, type RequestHandler, type TestCleanup } from "../support/raw-server.ts";
-import { groupOf, linesOf, oneEach, openPlace, openThree, type Place, placeAt, three } from "./place.ts";
+import { accept, type RequestHandler } from "../support/raw-server.ts";
+import { canMount, groupOf, linesOf, oneEach, openPlace, openThree, placeAt, three } from "./place.ts";
 
 describe.concurrent("a malformed URL of a ledger", () => {
   it.for([
@@ -30,71 +30,21 @@ describe.concurrent("a malformed URL of a ledger", () => {
     expect(error?.hint).toContain("write a path, or postgres://user@host/database");
     expect(stdout + stderr).not.toContain("hunter2");
   });
-
-  it("is not printed by other commands", async (context) => {
-    const place = placeAt(context, "", { ROLLCALL_LEDGER: "postgres://u:12/hunter2@db.example/x" });
-    for (const args of [["ledger", "status", "--debug"]]) {
-      const { stdout, stderr } = await place.run(args);
-      expect(stdout + stderr).not.toContain("hunter2");
-    }
-  });
 });
 
 describe.concurrent("a ledger that cannot be used", () => {
-  /** Runs with a ledger. Expects that nothing is sent. */
-  const refusedWith = async (
-    context: TestCleanup & { readonly expect: typeof import("vitest").expect },
-    prepare: (place: Place, path: string) => void,
-    { given, options = [] }: { readonly given?: string; readonly options?: readonly string[] } = {},
-  ): Promise<string> => {
+  it.for<[why: string, path: string, file?: string, ...options: string[]]>([
+    ["its folder is a file", "file/ledger.db", "file"],
+    ["its name is too long", "x".repeat(300)],
+    ["it is required and missing", "ledger.db", "a.jsonl", "--require-ledger"],
+    ["it is required and empty", "ledger.db", "ledger.db", "--require-ledger"],
+  ])("gives exit 11 and sends nothing if %s", async ([, path, file = "a.jsonl", ...options], context) => {
     const { service, place } = await openPlace(context, { inFolder: true });
-    const path = place.path("ledger.db");
-    prepare(place, path);
+    place.write(file, "");
     const { code, error, stdout, stderr } = await place.log([
-      place.write("a.jsonl", three),
-      "--ledger",
-      given ?? path,
-      ...options,
+      ...[place.write("a.jsonl", three), "--ledger", path, ...options],
     ]);
     expect([code, error?.code, stdout, service.requests()], stderr).toEqual([11, "storage", "", 0]);
-    return error?.message ?? "";
-  };
-
-  it("gives exit 11 if it is a folder", async (context) => {
-    await refusedWith(context, (_, path) => void mkdirSync(path));
-  });
-
-  it("gives exit 11 if its folder is a file", async (context) => {
-    await refusedWith(context, (place) => void place.write("file", ""), { given: "file/ledger.db" });
-  });
-
-  it("gives exit 11 if its name is too long", async (context) => {
-    await refusedWith(context, () => undefined, { given: "x".repeat(300) });
-  });
-
-  it("gives exit 11 if it is another program's database", async (context) => {
-    await refusedWith(context, (_, path) => {
-      const database = new Connection(path);
-      database.exec("CREATE TABLE thing (id INTEGER)");
-      database.close();
-    });
-  });
-
-  it("gives exit 11 if it is not a database", async (context) => {
-    await refusedWith(context, (place) => void place.write("ledger.db", three.repeat(20)));
-  });
-
-  it("gives exit 11 if a newer rollcall wrote it", async (context) => {
-    await refusedWith(context, (_, path) => {
-      const database = new Connection(path);
-      database.exec(`CREATE TABLE thing (id INTEGER); PRAGMA application_id = ${0x72634c47}; PRAGMA user_version = 99`);
-      database.close();
-    });
-  });
-
-  it("gives exit 11 if it is required and missing", async (context) => {
-    await refusedWith(context, () => undefined, { options: ["--require-ledger"] });
-    await refusedWith(context, (place) => void place.write("ledger.db", ""), { options: ["--require-ledger"] });
   });
 
   it("gives exit 11 if it is cut or overwritten", async (context) => {
@@ -124,9 +74,7 @@ describe.concurrent("a ledger that cannot be used", () => {
     expect((await homeless.log([file, "--no-ledger"])).code).toBe(0);
   });
 
-  const canMount = process.platform === "linux" && process.getuid?.() === 0 && mounts();
-
-  it.skipIf(!canMount)(
+  it.skipIf(!canMount())(
     "gives exit 11 if its disk is full or read-only (skipped if nothing can be mounted)",
     { tags: "slow" },
     async (context) => {
@@ -227,12 +175,3 @@ const fill = (path: string): void => {
     }
   }
 };
-
-function mounts(): boolean {
-  try {
-    execFileSync("unshare", ["--mount", "mount", "-t", "tmpfs", "-o", "size=4k", "none", "/mnt"], { stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
-  }
-}

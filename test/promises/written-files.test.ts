@@ -58,14 +58,6 @@ describe.concurrent("files made of inputs", () => {
     expect(await modesAfter(0o644, "public")).toEqual(new Set([0o644]));
   });
 
-  it("have only permissions that all inputs have, for inputs in rollcall's format", async (context) => {
-    const place = placeAt(context, "http://127.0.0.1:9");
-    const inputs = ["a.jsonl", "b.jsonl"].map((name, at) => place.write(name, linesOf(groupOf(at))));
-    chmodSync(place.path("b.jsonl"), 0o600);
-    expect((await runHere(["convert", ...inputs, "--out", place.path("out")])).code).toBe(0);
-    expect(statSync(place.path("out")).mode & 0o777).toBe(0o600);
-  });
-
   it("replace an empty file, but not a file with content", async (context) => {
     const place = placeAt(context, "http://127.0.0.1:9");
     const [input, out] = [place.write("a.jsonl", linesOf(groupOf(1))), place.write("out", "")];

@@ -380,7 +380,7 @@ describe("an outcome", () => {
       [makeAnswer(304, { failure, isBodySent: false }), ["partial", "partial", "refused", 2]],
       [makeAnswer(409, { failure, isBodySent: false }), ["unknown", "unknown_outcome", "refused", 2]],
       [broken(true), ["unknown", "unknown_outcome", "unavailable", 2]],
-      ...[300, 303, 304, 305, 306, 409, 500, 501, 503].map((status): readonly [Attempt, readonly unknown[]] => [
+      ...[300, 303, 304, 305, 306, 409, 500, 501, 502, 503, 504, 520].map((status): readonly [Attempt, readonly unknown[]] => [
         makeAnswer(status, { failure }),
         ["unknown", "unknown_outcome", "refused", 2],
       ]),
@@ -487,7 +487,7 @@ describe("an outcome", () => {
       },
       { loc: ["body", "trajectory_groups", 1, "trajectories", 1, "tools"], msg: "Field required", type: "missing" },
       { loc: ["body", "trajectory_groups", 9, "trajectories"], msg: "what", type: "x" },
-      { loc: ["header", "x-thing"], msg: "no", type: "x" },
+      { loc: ["header", "x-thing"], msg: null, type: "too_long" },
     ];
     const body = Buffer.from(JSON.stringify({ detail: items.map((item) => ({ ...item, loc: spelled(item.loc) })) }));
     const { result } = await send(await read(files), { answer: () => makeAnswer(422, { failure, bytes: body }) });
@@ -505,7 +505,7 @@ describe("an outcome", () => {
         message: "Field required",
       },
       { ...common, message: "body.trajectory_groups.9.trajectories: what" },
-      { ...common, message: "header.x-thing: no" },
+      { ...common, message: "header.x-thing: too_long" },
     ]);
   });
 
