@@ -4,11 +4,9 @@ import { join } from "node:path";
 import Connection from "libsql";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Database, DatabaseSchema, FileSchema, Row } from "../../src/database/database.ts";
-import { databaseFailed } from "../../src/database/failures.ts";
 import { openDatabase } from "../../src/database/open-database.ts";
 import { toFileFailure, tryLock, waitForLock } from "../../src/database/own-file.ts";
 import { Failure } from "../../src/failure.ts";
-import { explainUnwritable } from "../../src/system/files.ts";
 import { openHost } from "../../src/system/host.ts";
 import { testHost } from "../support/host.ts";
 import { hasPostgres, newDatabase, startOwnServer } from "../support/postgres.ts";
@@ -279,16 +277,6 @@ describe.skipIf(!hasPostgres)("a new database in PostgreSQL", { tags: "database"
   });
 });
 
-it("advises to trust the certificate of a server, not to read its log", () => {
-  const failure = databaseFailed({
-    path: "postgres://host/db",
-    noun: "notes",
-    moveWith: "--notes",
-    code: "SELF_SIGNED_CERT_IN_CHAIN",
-  });
-  expect(failure.details.hint).toContain("NODE_EXTRA_CA_CERTS");
-});
-
 describe("a lock that another holder has", () => {
   it("is taken when the holder releases it, after one notice about the wait", async () => {
     const file = { path: `${newPath()}.lock`, noun: "lock", moveWith: "--lock" };
@@ -334,14 +322,6 @@ describe("a write that fails", () => {
     await addNote(other, "later");
     expect(await notes(other)).toEqual(["later"]);
     holder.close();
-  });
-
-  it.each(["ENOSPC", "EDQUOT"])("says after %s that the disk is full, and how to choose another", (code) => {
-    const file = { path: "a.db", noun: "notes", moveWith: "--notes or NOTES" };
-    const failure = toFileFailure(Object.assign(new Error(), { code }), file);
-    const hint = "free disk space, or choose another location with --notes or NOTES";
-    expect(failure).toMatchObject({ kind: "disk-full", details: { hint } });
-    expect(explainUnwritable("a", code, "rest").hint).toBe("free disk space, or rest");
   });
 
   it.each([

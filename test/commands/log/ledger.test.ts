@@ -1,9 +1,7 @@
 import { chmodSync, readdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import Connection from "libsql";
-import { describe, expect, it, type TestContext } from "vitest";
+import { describe, expect, it } from "vitest";
 import { groupOf, linesOf, oneEach, openPlace, placeAt } from "../../promises/place.ts";
-import { accept, faultyService, type RequestHandler, refuse } from "../../support/raw-server.ts";
+import { accept, faultyService, refuse } from "../../support/raw-server.ts";
 import { runRollcall, startInTurn } from "../../support/run.ts";
 
 const two = linesOf(groupOf(1), groupOf(2));
@@ -88,64 +86,6 @@ describe.concurrent("a run of rollcall log", { timeout: 60_000 }, () => {
         "rollcall: cannot locate the ledger because the home folder is unknown\nhint: pass --ledger <file>, or set ROLLCALL_DATA_DIR\n",
       ]);
     }
-  });
-});
-
-describe.concurrent("a service's limit", { timeout: 60_000 }, () => {
-  const below =
-    (bytes: number): RequestHandler =>
-    async (asked) => {
-      const length = Number(/content-length: (\d+)/i.exec(await asked.head())?.[1]);
-      await (length > bytes ? refuse(413)(asked) : accept(asked));
-    };
-
-  /** Opens a service that refuses bodies of more than 500 bytes, and a function that logs to the service. */
-  const limited = async (context: TestContext) => {
-    const { service, place } = await openPlace(context, { otherwise: below(500) });
-    /** Logs groups with these rewards; returns the sizes of the requests. */
-    const log = async (from: number, groups: number, ...args: readonly string[]) => {
-      const lines = Array.from({ length: groups }, (_, at) => groupOf(from + at));
-      const before = service.bodies.length;
-      const { code, stderr } = await place.log([place.write(`${from}.jsonl`, linesOf(...lines)), ...args]);
-      context.expect(code, stderr).toBe(0);
-      return service.bodies.slice(before).map(({ length }) => length);
-    };
-    return { service, place, log };
-  };
-
-  it("bounds the requests of the next run", async (context) => {
-    const { log } = await limited(context);
-    context.expect(await log(10, 8)).toEqual([511, 275, 275]);
-    context.expect(await log(20, 8)).toEqual([275, 275]);
-  });
-
-  it("expires after a day, or after the service accepts a larger request", { tags: "slow" }, async (context) => {
-    const { service, place, log } = await limited(context);
-    expect(await log(10, 8)).toEqual([511, 275, 275]);
-    expect(await log(20, 8)).toEqual([275, 275]);
-    // A larger refused request does not limit the sizes between.
-    const logOneGroup = async (name: string) => {
-      const trajectories = Array.from({ length: 12 }, (_, at) => JSON.parse(groupOf(100 + at)).trajectories[0]);
-      return (await place.log([place.write(`${name}.jsonl`, JSON.stringify({ trajectories, name }))])).code;
-    };
-    expect(await logOneGroup("refused")).toBe(6);
-    expect(await log(80, 8)).toEqual([275, 275]);
-    expect(await log(30, 7)).toEqual([275, 216]);
-    // A refusal that is a day old, or has a time in the future, does not count.
-    for (const [from, agoMs] of [
-      [60, 24 * 60 * 60 * 1000 + 1],
-      [70, -60 * 60 * 1000],
-    ] as const) {
-      const ledger = new Connection(join(place.env.XDG_DATA_HOME ?? "", "rollcall", "ledger.db"));
-      ledger.exec(`UPDATE address SET refused_at = refused_at - ${agoMs}`);
-      ledger.close();
-      expect(await log(from, 8)).toEqual([511, 275, 275]);
-    }
-    service.mend();
-    expect(await logOneGroup("accepted")).toBe(0);
-    expect(await log(50, 8)).toEqual([511]);
-    // The refused size has passed since, so no limit is known.
-    expect(await log(88, 12)).toEqual([747]);
   });
 });
 

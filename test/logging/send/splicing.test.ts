@@ -6,7 +6,7 @@ import { isFailure } from "../../../src/failure.ts";
 import { createEnvelope, planRequest } from "../../../src/logging/send/plan.ts";
 import { composeBody } from "../../../src/logging/send/request-body.ts";
 import type { Dataset } from "../../../src/rollouts/dataset/read-dataset.ts";
-import { filesOf, read } from "../../support/inputs.ts";
+import { deliverGroups, filesOf, openRecordingClient, read, usualDelivery } from "../../support/inputs.ts";
 import { itHolds } from "../../support/property.ts";
 
 /** Reads a body in pieces of at most `room` bytes, until it ends or fails. */
@@ -111,6 +111,29 @@ describe("a spliced body", () => {
       },
     ),
     { quick: 8, slow: 60 },
+  );
+
+  itHolds(
+    "has up to the limit of bytes in each request of a run, unless it has one group",
+    fc.asyncProperty(fc.record({ files, limit: fc.constantFrom(1, 300, 700, 2000, 1_000_000) }), async (given) => {
+      const dataset = await read(filesOf(...given.files.map(({ content }) => content)));
+      const client = openRecordingClient();
+      const options = { ...usualDelivery(), client: async () => client, maxRequestBytes: given.limit };
+      const { bytes, groups, status } = await deliverGroups(dataset, options);
+      const all = Uint32Array.from({ length: dataset.groups.count }, (_, at) => at);
+      const whole = defined(
+        dataset,
+        given.files.map(({ content }) => content),
+        all,
+      );
+      const sent = client.bodies.map((body) => body.toString("latin1"));
+      const [start = ""] = /^.*?\[/.exec(whole) ?? [];
+      expect(`${start + sent.map((body) => body.slice(start.length, -2)).join(",")}]}`).toBe(whole);
+      expect([bytes, groups.logged, status]).toEqual([sent.join("").length, all.length, "logged"]);
+      for (const body of sent)
+        expect(body.length <= given.limit || JSON.parse(body).trajectory_groups.length === 1).toBe(true);
+    }),
+    { quick: 6, slow: 40 },
   );
 
   itHolds(
