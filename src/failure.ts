@@ -1,5 +1,6 @@
 /** Defines failures, problems and exit codes. */
-import { nameProgram } from "./system/program.ts";
+import { bugs } from "../package.json" with { type: "json" };
+import { nameProgram } from "./text/shell-words.ts";
 
 export const exitCodes = {
   internal: 1,
@@ -150,7 +151,7 @@ export const toExitCode = ({ code, details }: Failure) =>
 
 export const defect = (text: string, details: FailureDetails = {}) =>
   new Failure("internal", "defect", `internal error: ${text}`, {
-    hint: "run the command again with --debug, and report the command and its output to the maintainers of rollcall",
+    hint: `run the command again with --debug, and report the command and its output at ${bugs}`,
     ...details,
   });
 

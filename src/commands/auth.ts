@@ -13,8 +13,8 @@ import { credentialUses, findSecretVariables } from "../settings/credentials.ts"
 import { loginCommand } from "../settings/failures.ts";
 import { findOrigin, type Login, startLogin } from "../settings/login.ts";
 import { readSettings, type Settings } from "../settings/read.ts";
-import { nameProgram } from "../system/program.ts";
 import { inProfile } from "../text/sentences.ts";
+import { nameProgram } from "../text/shell-words.ts";
 import type { Client } from "../wire/client/client.ts";
 import type { CredentialUse } from "../wire/contract/endpoint.ts";
 
@@ -142,10 +142,10 @@ const findTest = async (settings: Settings, uses: readonly CredentialUse[]) => {
   if (use === undefined) return undefined;
   const parameters = {};
   if (use === "inference") {
-    const { listModels: endpoint } = await import("../wire/contract/models.ts");
+    const { listModels: endpoint } = await import("../wire/contract/reads.ts");
     return { use, endpoint, send: (client: Client) => client.send(endpoint, { parameters, body: undefined }) };
   }
-  const { readCall: endpoint } = await import("../wire/contract/call.ts");
+  const { readCall: endpoint } = await import("../wire/contract/reads.ts");
   // No call has this id, so the request only tests the credential.
   const body = { project_id: project ?? "", id: "00000000-0000-0000-0000-000000000000" };
   const { use: _, ...publicRead } = endpoint;

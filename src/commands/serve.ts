@@ -7,8 +7,7 @@ import type { Service } from "../service/open-service.ts";
 import type { Context } from "../session/context.ts";
 import { readSettings, type ServiceSettings } from "../settings/read.ts";
 import { interrupted, invalidOptionValue } from "../system/failures.ts";
-import { waitForAbort } from "../system/host.ts";
-import { isLoopback } from "../text/locations.ts";
+import { isLoopback, waitForAbort } from "../system/host.ts";
 import { formatCommandLine } from "../text/shell-words.ts";
 
 const options = {

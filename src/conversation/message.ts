@@ -1,6 +1,7 @@
 /** Recognizes choices, texts, reasoning, calls, results and errors in messages, in Node and in browsers. */
-import { isObject, type JsonObject, parseJson } from "../json/object.ts";
+
 import * as raw from "../json/raw-json.ts";
+import { isObject, type JsonObject, parseJson } from "../json/raw-json.ts";
 import { isBlankText } from "../text/sentences.ts";
 
 /** Assumed: deployed services accept messages with these roles. */

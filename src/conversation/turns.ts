@@ -26,15 +26,17 @@ export type ContentPart = Readonly<
   | { kind: "other"; members: readonly raw.RawMember[] }
 >;
 
-type Named = Record<"name" | "id", string | undefined>;
+type ToolNames = Record<"name" | "id", string | undefined>;
 
 /** Without a name, the arguments are the whole call. `result` is null if a later message has it as a part. */
 export type ToolCall = Readonly<
-  Named & { kind: "call"; callArguments: raw.RawJson | undefined; result: ToolResult | undefined | null }
+  ToolNames & { kind: "call"; callArguments: raw.RawJson | undefined; result: ToolResult | undefined | null }
 >;
 
 /** `at` is the index of a tool message, which can name the tool. */
-type ToolResult = Readonly<Named & { kind: "result"; at?: number; isError: boolean; parts: readonly ContentPart[] }>;
+type ToolResult = Readonly<
+  ToolNames & { kind: "result"; at?: number; isError: boolean; parts: readonly ContentPart[] }
+>;
 
 /** `category` is text such as `image`, and `format` is text such as `image/png` or `wav`. */
 export type Media = Readonly<

@@ -1,6 +1,6 @@
 import { Failure, type FailureDetails } from "../failure.ts";
 import { hasContent, ignoreErrors } from "../system/files.ts";
-import { isDatabaseUrl } from "../text/locations.ts";
+import { isDatabaseUrl } from "../system/host.ts";
 import { describeSystemCode } from "../text/sentences.ts";
 import { formatCommandLine } from "../text/shell-words.ts";
 import { formatSeconds } from "../text/units.ts";

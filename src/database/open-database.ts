@@ -1,5 +1,5 @@
 /** Opens SQLite files, and ledgers in PostgreSQL by URL. */
-import { isDatabaseUrl } from "../text/locations.ts";
+import { isDatabaseUrl } from "../system/host.ts";
 import type { DatabaseOptions, DatabaseSchema } from "./database.ts";
 import { openFile } from "./sqlite.ts";
 

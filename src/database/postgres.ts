@@ -3,7 +3,7 @@ import { isIP, Socket } from "node:net";
 import pg from "pg";
 import { Failure } from "../failure.ts";
 import { getErrorCode } from "../system/files.ts";
-import { isLoopback } from "../text/locations.ts";
+import { isLoopback } from "../system/host.ts";
 import {
   type Database,
   type DatabaseOptions,

@@ -1,8 +1,8 @@
 /** Walks bytes of JSON, and reads parsed values. */
 import { compareDecimals, parseDecimal } from "../text/decimal.ts";
-import { parseJson } from "./object.ts";
+import { parseJson } from "./raw-json.ts";
 
-export { isObject, type JsonObject, parseJson } from "./object.ts";
+export { isObject, type JsonObject, parseJson } from "./raw-json.ts";
 
 /** Byte offsets. `end` is exclusive. */
 export type Span = Readonly<Record<"start" | "end", number>>;

@@ -1,5 +1,18 @@
-/** Reads and composes JSON with unchanged digits, order and repeated keys, in Node and in browsers. */
-import { parseJson } from "./object.ts";
+/** Parses JSON, and reads and composes it with unchanged digits, order and repeated keys, in Node and in browsers. */
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+export const parseJson = (text: string) => {
+  try {
+    const value: unknown = JSON.parse(text);
+    return { value };
+  } catch {
+    return undefined;
+  }
+};
 
 export type RawMember = Readonly<{ key: string; value: RawJson }>;
 

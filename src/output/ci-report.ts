@@ -2,8 +2,8 @@
 import { appendFileSync } from "node:fs";
 import type { Problem } from "../failure.ts";
 import { requireWritableFolder, writeUserFile } from "../system/files.ts";
-import { nameProgram } from "../system/program.ts";
 import { formatPosition } from "../text/sentences.ts";
+import { nameProgram } from "../text/shell-words.ts";
 import type { TextCleaner } from "./cleaner.ts";
 import { formatTable, quoteCode } from "./markdown.ts";
 import type { Screen } from "./screen.ts";

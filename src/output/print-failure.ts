@@ -1,8 +1,8 @@
 /** Prints failures and problems as JSON or text. */
 import { type Excerpt, Failure, type Problem, toExitCode, toProblemDocument } from "../failure.ts";
 import type { Host } from "../system/host.ts";
-import { nameProgram } from "../system/program.ts";
 import { cutText, formatInputName, formatPosition, pluralize, positionPrefix } from "../text/sentences.ts";
+import { nameProgram } from "../text/shell-words.ts";
 import { type Cleaner, toOneLine } from "./cleaner.ts";
 import type { Paint, Tone } from "./views.ts";
 

@@ -2,8 +2,8 @@
 
 import type { Problem } from "../failure.ts";
 import { type Host, isSecretVariable } from "../system/host.ts";
-import { nameProgram } from "../system/program.ts";
 import { cutText } from "../text/sentences.ts";
+import { nameProgram } from "../text/shell-words.ts";
 import { type Cleaner, isBuildSystem, openCleaner, type TextCleaner, toOneLine } from "./cleaner.ts";
 import * as progress from "./progress.ts";
 import { findArgvSecrets } from "./secrets.ts";

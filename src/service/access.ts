@@ -4,19 +4,20 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { databaseLocked } from "../database/failures.ts";
 import { toFileFailure, waitForLock } from "../database/own-file.ts";
-import { Failure } from "../failure.ts";
+import { Failure, type Problem } from "../failure.ts";
 import { checkFileMode, requireSafeOwnership, writeFileAtomically } from "../system/files.ts";
 import type { Host } from "../system/host.ts";
 import { formatCommandLine } from "../text/shell-words.ts";
 import type { Endpoint } from "../wire/contract/endpoint.ts";
 import { isAuthorized } from "./http-server.ts";
 import { HttpRefusal } from "./operation.ts";
-import type { ServiceOptions } from "./service-options.ts";
 
 const keyFile = { noun: "key of the local service", moveWith: "--data-dir of `rollcall serve` or ROLLCALL_DATA_DIR" };
 const maxWaitMs = 10_000;
 
-export const loadLocalKey = async (dataDir: string, { host, warn }: Pick<ServiceOptions, "host" | "warn">) => {
+type KeyOptions = Readonly<{ host: Host; warn: (problem: Problem) => void }>;
+
+export const loadLocalKey = async (dataDir: string, { host, warn }: KeyOptions) => {
   const path = join(dataDir, "local.key");
   requireSafeOwnership(path);
   try {

@@ -11,7 +11,7 @@ import {
 import { getRequestListener, type HttpBindings } from "@hono/node-server";
 import { Failure } from "../failure.ts";
 import { getErrorCode } from "../system/files.ts";
-import { isLoopback } from "../text/locations.ts";
+import { isLoopback } from "../system/host.ts";
 import { describeSystemCode } from "../text/sentences.ts";
 
 export type Bindings = { Bindings: HttpBindings };

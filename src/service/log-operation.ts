@@ -7,7 +7,7 @@ import { listTypeFaults, readRewardAndMetrics } from "../rollouts/check/trajecto
 import { Tally } from "../rollouts/index/metrics.ts";
 import { TrajectoryFacts } from "../rollouts/index/trajectory-facts.ts";
 import { Breaks } from "../system/breaks.ts";
-import { logTrajectories } from "../wire/contract/log.ts";
+import { logTrajectories } from "../wire/contract/endpoint.ts";
 import type { ValidationItem } from "../wire/contract/validation-error.ts";
 import * as operation from "./operation.ts";
 import type { TrajectorySpan } from "./store/call-ids.ts";

@@ -4,15 +4,28 @@ import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { Failure, type Problem, toFailure } from "../failure.ts";
 import { checkDatabaseMode } from "../system/files.ts";
-import { isLoopback } from "../text/locations.ts";
+import { type Host, isLoopback } from "../system/host.ts";
 import { loadLocalKey, requireCredential } from "./access.ts";
 import { type Bindings, foreignRequestReason, listen } from "./http-server.ts";
 import { logOperation } from "./log-operation.ts";
 import { detailError, HttpRefusal, type Operation } from "./operation.ts";
 import { BodyReader } from "./read-body.ts";
 import { callOperation, catalogOperations, modelsOperation } from "./read-operations.ts";
-import type { ServiceOptions } from "./service-options.ts";
-import { isStoreFailure, openStore, storePath } from "./store/store.ts";
+import { isStoreFailure, openStore, type StoreLocation, storePath } from "./store/store.ts";
+
+export type ServiceOptions = StoreLocation &
+  Readonly<{
+    host: Host;
+    address: string;
+    port: number;
+    /** The project of logged calls, as `team/project`. */
+    project: string;
+    key: string | undefined;
+    allowHosts: readonly string[];
+    maxBodyBytes: number;
+    warn: (problem: Problem) => void;
+    trace: ((line: string) => void) | undefined;
+  }>;
 
 const checkAddress = ({ address, allowHosts, warn }: ServiceOptions) => {
   if (isLoopback(address)) return;

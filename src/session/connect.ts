@@ -7,8 +7,7 @@ import { toOptionArgs } from "../text/sentences.ts";
 import { formatSeconds } from "../text/units.ts";
 import type { Client } from "../wire/client/client.ts";
 import type { Retry } from "../wire/client/request-options.ts";
-import { type Endpoint, fillPath, type PathValues } from "../wire/contract/endpoint.ts";
-import { logTrajectories } from "../wire/contract/log.ts";
+import { type Endpoint, fillPath, logTrajectories, type PathValues } from "../wire/contract/endpoint.ts";
 import type { Context, GlobalFlags } from "./context.ts";
 
 export const readEffectiveSettings = (context: Context, flags: SettingFlags = {}) =>

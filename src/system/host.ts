@@ -1,8 +1,8 @@
 /** Gives a run its environment, streams, signals and clock. */
 import { once, setMaxListeners } from "node:events";
 import type { Readable, Writable } from "node:stream";
+import { nameProgramAfter } from "../text/shell-words.ts";
 import { interrupted } from "./failures.ts";
-import { nameProgramAfter } from "./program.ts";
 
 /** No other module uses the global `process`, the clock or `Math.random`. */
 export type Host = Readonly<{
@@ -18,7 +18,6 @@ export type Host = Readonly<{
     stdout: boolean;
     stderr: boolean;
     columns: number;
-    rows: number;
     /** True if standard error is a terminal of unknown width. */
     isSizeUnknown: boolean;
   }>;
@@ -42,6 +41,11 @@ export const decodePercent = (text: string) => {
     return text;
   }
 };
+
+export const isLoopback = (hostname: string) => /^(?:localhost\.?|127(?:\.\d{1,3}){3}|::1|\[::1\])$/i.test(hostname);
+
+/** True for the location of a ledger or store on a database server. */
+export const isDatabaseUrl = (location: string) => /^postgres(ql)?:\/\//i.test(location);
 
 const secretVariable = /^(?:ROLLCALL_(?:API_KEY|TOKEN|PASSWORD|LOCAL_KEY)(?:_FILE)?|PGPASSWORD)$/i;
 
@@ -117,9 +121,6 @@ const openTerminal = (process: NodeJS.Process): Host["terminal"] => ({
   get columns() {
     // A terminal of unknown width has 0 columns.
     return process.stdout.columns || process.stderr.columns || 80;
-  },
-  get rows() {
-    return process.stdout.rows || process.stderr.rows || 24;
   },
   get isSizeUnknown() {
     return process.stderr.columns === 0;

@@ -1,6 +1,6 @@
 /** The query in the page's URL, and the types of answers. In a query, `page`, `group` and `trajectory` count from 1. */
 import type { FailureLocation, Problem } from "../failure.ts";
-import { isObject, type JsonObject, parseJson } from "../json/object.ts";
+import { isObject, type JsonObject, parseJson } from "../json/raw-json.ts";
 import type { FactValues } from "../rollouts/facts.ts";
 
 export const rowsPerPage = 100;

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readDay } from "../../src/catalogs/fields.ts";
-import { checkFilterWords, type Filter, filterModels } from "../../src/catalogs/filter.ts";
+import { checkFilterWords, type Filter, filterModels, readDay } from "../../src/catalogs/models.ts";
 import { parseDecimal } from "../../src/text/decimal.ts";
 import { listRouterModels } from "../../src/wire/contract/models.ts";
 

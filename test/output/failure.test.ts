@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import stringWidth from "string-width-current";
 import { describe, expect, it } from "vitest";
+import { bugs } from "../../package.json" with { type: "json" };
 import {
   type Excerpt,
   Failure,
@@ -52,7 +53,10 @@ describe("an unexpected error", () => {
       expect(failure).toMatchObject({
         code: "internal",
         message: "internal error: gone",
-        details: { stack: expect.any(String) },
+        details: {
+          stack: expect.any(String),
+          hint: expect.stringContaining(`report the command and its output at ${bugs}`),
+        },
       });
     expect(toFailure(inFolder("uv_cwd"))).toMatchObject({ code: "usage" });
   });

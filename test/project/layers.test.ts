@@ -47,7 +47,7 @@ const modules: Readonly<Record<string, Module>> = {
     imports: "conversation database rollouts/check rollouts/index rollouts/input service/http-server wire/contract",
     packages: "hono @hono/node-server zod",
     uses: "files",
-    open: "open-service service-options store/store",
+    open: "open-service store/store",
   },
   "rollouts/stats": {
     imports: "rollouts/dataset rollouts/facts rollouts/index rollouts/rules",
@@ -265,7 +265,7 @@ describe("the import checker", () => {
     ["src/wire/client/client.ts", 'import "../../service/index.ts";', "wire/client must not import service"],
     ["src/wire/client/client.ts", 'import type { A } from "../../view/a.ts";', "wire/client must not import view"],
     [
-      "src/wire/contract/log.ts",
+      "src/wire/contract/endpoint.ts",
       'type A = typeof import("../client/index.ts");',
       "wire/contract must not import wire/client",
     ],

@@ -8,8 +8,8 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import type { Problem } from "../../src/failure.ts";
+import type { ServiceOptions } from "../../src/service/open-service.ts";
 import { openService, type Service } from "../../src/service/open-service.ts";
-import type { ServiceOptions } from "../../src/service/service-options.ts";
 import { testHost } from "../support/host.ts";
 
 export interface RunningService {

@@ -25,7 +25,7 @@ export const runHereOnTerminal = async (
   args: readonly string[],
   { env = {}, columns }: { readonly env?: HereOptions["env"]; readonly columns: number },
 ): Promise<{ readonly code: number; readonly written: string }> => {
-  const terminal: Partial<Host["terminal"]> = { stdin: true, stdout: true, stderr: true, columns, rows: 200 };
+  const terminal: Partial<Host["terminal"]> = { stdin: true, stdout: true, stderr: true, columns };
   const host = testHost({ env, terminal });
   const code = await runCommandLine({ ...host, stderr: host.stdout, sleep: untilAborted, argv: args });
   // A terminal starts each line at its first column.

@@ -30,7 +30,7 @@ export const testHost = ({
     stdin: Readable.from([Buffer.from(stdin)]),
     stdout: stdout.stream,
     stderr: stderr.stream,
-    terminal: { stdin: false, stdout: false, stderr: false, columns: 80, rows: 24, isSizeUnknown: false, ...terminal },
+    terminal: { stdin: false, stdout: false, stderr: false, columns: 80, isSizeUnknown: false, ...terminal },
     now: () => Date.UTC(2025, 10, 1, 9, 30),
     elapsed: () => slept,
     sleep: async (ms) => {

@@ -214,7 +214,7 @@ const openStage = (folder: string, service: Service) => {
     stdin: string | Uint8Array | undefined,
   ) => {
     const { TTY: columns, ...env } = own;
-    const screen = { stdin: true, stdout: true, stderr: true, columns: Number(columns), rows: 500 };
+    const screen = { stdin: true, stdout: true, stderr: true, columns: Number(columns) };
     const base = testHost({
       env: Object.fromEntries(Object.entries({ ...environment, ...env }).filter(([, value]) => value !== "")),
       terminal: columns === undefined ? {} : screen,

@@ -1,6 +1,5 @@
 /** Lists the inference models or the entries of a catalog. A list of one model is a page on a terminal. */
-import { parseAmount, priceNames } from "../../catalogs/fields.ts";
-import { checkFilterWords, filterModels } from "../../catalogs/filter.ts";
+import { checkFilterWords, filterModels, parseAmount, priceNames } from "../../catalogs/models.ts";
 import { isObject } from "../../json/json-bytes.ts";
 import { readSpelledObject } from "../../output/json-fields.ts";
 import { formatCell, printList } from "../../output/list.ts";
@@ -12,7 +11,7 @@ import { openServiceClient, readEffectiveSettings } from "../../session/connect.
 import type { Context } from "../../session/context.ts";
 import type { OrderOptions } from "../../session/options/list-options.ts";
 import { pluralize } from "../../text/sentences.ts";
-import * as contract from "../../wire/contract/models.ts";
+import * as contract from "../../wire/contract/reads.ts";
 import { entryColumns, modelColumns } from "./catalog-columns.ts";
 import type { CatalogOptions } from "./command.ts";
 

@@ -16,7 +16,7 @@ import { addExcerpts, listSkippedFiles, printWarnings } from "../../session/prin
 import { readRollouts } from "../../session/read-rollouts.ts";
 import type { Settings } from "../../settings/read.ts";
 import { checkDatabaseMode } from "../../system/files.ts";
-import { isDatabaseUrl } from "../../text/locations.ts";
+import { isDatabaseUrl } from "../../system/host.ts";
 import { describeSystemCode, pluralize, toFileArg, toOptionArgs } from "../../text/sentences.ts";
 import { formatIsoTime } from "../../text/units.ts";
 import { ledgerLocationMissing } from "../failures.ts";

@@ -13,8 +13,8 @@ import type { Screen } from "../../output/screen.ts";
 import { formatRetry, listCallArgs } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import type { Settings } from "../../settings/read.ts";
-import { formatOwnCommand } from "../../system/program.ts";
 import { pluralize, toFileArg, toOptionArgs } from "../../text/sentences.ts";
+import { formatOwnCommand } from "../../text/shell-words.ts";
 import type { LogOptions } from "./command.ts";
 
 export interface LogRun {

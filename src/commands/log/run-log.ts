@@ -18,7 +18,7 @@ import type { Settings } from "../../settings/read.ts";
 import { conflictingOptions, invalidOptionValue } from "../../system/failures.ts";
 import { checkDatabaseMode, hasContent, ignoreErrors } from "../../system/files.ts";
 import { describeSystemCode, pluralize, toOptionArgs } from "../../text/sentences.ts";
-import { logTrajectories } from "../../wire/contract/log.ts";
+import { logTrajectories } from "../../wire/contract/endpoint.ts";
 import { ledgerLocationMissing } from "../failures.ts";
 import type { LogOptions } from "./command.ts";
 import * as logReport from "./log-report.ts";

@@ -1,6 +1,6 @@
 /** Prints a row for each group or trajectory, for `stats --each`. */
 import { type Problem, toWarningDocuments } from "../../failure.ts";
-import type { JsonObject } from "../../json/object.ts";
+import type { JsonObject } from "../../json/raw-json.ts";
 import { findColumn } from "../../output/json-fields.ts";
 import { printObjects } from "../../output/list.ts";
 import { noteSelection, parseOrder, rankColumns, sortRows } from "../../output/lists/sort-rows.ts";

@@ -1,6 +1,6 @@
 /** Defines the columns of the results of `stats` for the values of `--by`. */
 
-import { isObject } from "../../json/object.ts";
+import { isObject } from "../../json/raw-json.ts";
 import { readValue } from "../../output/list.ts";
 import type { Column } from "../../output/views.ts";
 import { isCutOff, lengthNames } from "../../rollouts/facts.ts";

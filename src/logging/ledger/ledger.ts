@@ -11,7 +11,7 @@ import { isReadOnly } from "../../database/failures.ts";
 import { openDatabase } from "../../database/open-database.ts";
 import { withFileFailures } from "../../database/own-file.ts";
 import { requireCreatable } from "../../system/files.ts";
-import { isDatabaseUrl } from "../../text/locations.ts";
+import { isDatabaseUrl } from "../../system/host.ts";
 import * as entries from "./entries.ts";
 import { ledgerFile, ledgerMissing } from "./failures.ts";
 import { createFileWriter, type ResolvedState, type Writer } from "./file-writer.ts";

@@ -4,7 +4,7 @@ import { getValue, parseJson } from "../../json/json-bytes.ts";
 import type { Attempt } from "../../wire/client/client.ts";
 import { isQuotaUsedUp } from "../../wire/client/failures.ts";
 import type { Retry } from "../../wire/client/request-options.ts";
-import { logTrajectories } from "../../wire/contract/log.ts";
+import { logTrajectories } from "../../wire/contract/endpoint.ts";
 import type { RecordedRequest } from "../ledger/run-ledger.ts";
 import { type Delivery, reportProgress, type SentRequest } from "./delivery.ts";
 import { classifyAttempt, isFinal, joinOutcomes, outcomeFacts } from "./outcome.ts";

@@ -4,11 +4,10 @@ import { formatRoundedSize } from "../../text/units.ts";
 import { compareNaturally, compareNumbers } from "../answer-queries.ts";
 import { type GroupDetail, rowsPerPage, type TrajectorySummary } from "../answers.ts";
 import { Conversation, Fold, LongText, textOfParts, useTrajectory } from "./conversation.tsx";
-import { CopyablePosition } from "./copy.tsx";
 import { commonFolder, Snippet } from "./groups.tsx";
 import { NavigationBar, useLink, usePage } from "./navigation.tsx";
 import * as numbers from "./numbers.tsx";
-import { listFindings, PendingAnswer, ProblemList } from "./problems.tsx";
+import { CopyablePosition, listFindings, PendingAnswer, ProblemList } from "./problems.tsx";
 import { type PageColumn, Table } from "./sortable-table.tsx";
 import { useAnswer } from "./use-answer.ts";
 

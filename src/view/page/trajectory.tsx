@@ -4,10 +4,9 @@ import { isFailedTurn, type Turn } from "../../conversation/turns.ts";
 import { formatIndented, type RawMember } from "../../json/raw-json.ts";
 import type { GroupDetail, TrajectorySummary } from "../answers.ts";
 import * as conversation from "./conversation.tsx";
-import { CopyablePosition, CopyButton } from "./copy.tsx";
 import { NavigationBar, useKeys, useLink, useListKeys, usePage } from "./navigation.tsx";
 import { formatAdvantage, formatFact, formatMeasure, isTruncated, listFacts, Reward, Truncated } from "./numbers.tsx";
-import { listFindings, PendingAnswer, ProblemList } from "./problems.tsx";
+import { CopyablePosition, CopyButton, listFindings, PendingAnswer, ProblemList } from "./problems.tsx";
 import { Facts } from "./sortable-table.tsx";
 import { useAnswer } from "./use-answer.ts";
 

@@ -2,7 +2,7 @@
 import { version } from "../../../package.json" with { type: "json" };
 import { Failure } from "../../failure.ts";
 import type { Host } from "../../system/host.ts";
-import { isLoopback } from "../../text/locations.ts";
+import { isLoopback } from "../../system/host.ts";
 import { type Credential, type Endpoint, fillPath } from "../contract/endpoint.ts";
 import type { ExchangeResult, Headers } from "./exchange.ts";
 import type { ClientOptions } from "./request-options.ts";

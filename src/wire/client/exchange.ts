@@ -1,12 +1,13 @@
 /** Sends one request with undici. */
 import type { Dispatcher } from "undici";
 import type { Request } from "undici/lib/dispatcher/agent.js";
+import type { ReplyHeaders } from "../contract/replies.ts";
 import type { Connection } from "./connections.ts";
 import { isForwardedByProxy, type Route } from "./route.ts";
 import { connectTimeoutMs, TransportError, toTransportError } from "./transport-error.ts";
 
 export type OutgoingRequest = Readonly<{
-  method: "GET" | "HEAD" | "POST";
+  method: "GET" | "POST";
   route: Route;
   path: string;
   headers: Headers;
@@ -21,9 +22,6 @@ export type OutgoingRequest = Readonly<{
   connectMs: number;
   signal: AbortSignal;
   maxReplyLength: number;
-  onHead?: (status: number, headers: ReplyHeaders) => void;
-  /** Receives the reply's body, so that `ExchangeResult.bytes` is empty. Returns false to pause. */
-  onReplyPiece?: (piece: Uint8Array, resume: () => void) => boolean;
 }>;
 
 export type Headers = readonly (readonly [name: string, value: string])[];
@@ -33,8 +31,6 @@ export interface StreamedBody {
   readonly length: number;
   chunks(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 }
-
-export type ReplyHeaders = Readonly<Record<string, string>>;
 
 export type ExchangeResult = Readonly<{
   status: number | undefined;
@@ -173,7 +169,6 @@ const toDispatchOptions = (exchange: Exchange): Request => {
 };
 
 const createHandler = (exchange: Exchange): Dispatcher.DispatchHandler => {
-  const { onHead, onReplyPiece } = exchange.request;
   return {
     onRequestStart: () => exchange.startTotalTimer(),
     onResponseStarted() {
@@ -184,12 +179,8 @@ const createHandler = (exchange: Exchange): Dispatcher.DispatchHandler => {
       if (!isStreamed(exchange.request.body)) exchange.stopTimer();
       const entries = Object.entries(received).map(([name, value = ""]) => [name, [value].flat().join(", ")]);
       exchange.head = { status, headers: Object.fromEntries(entries) };
-      onHead?.(status, exchange.head.headers);
     },
-    onResponseData(controller, piece) {
-      if (!onReplyPiece) exchange.addPiece(piece);
-      else if (!onReplyPiece(piece, () => controller.resume())) controller.pause();
-    },
+    onResponseData: (_, piece) => exchange.addPiece(piece),
     onResponseEnd: () => exchange.end(),
     onResponseError(_, thrown) {
       const error = toTransportError(thrown);

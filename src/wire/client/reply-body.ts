@@ -1,7 +1,8 @@
 /** Decompresses the bodies of replies, and recognizes web pages. */
 import type { Transform } from "node:stream";
 import { getErrorCode } from "../../system/files.ts";
-import type { ExchangeResult, ReplyHeaders } from "./exchange.ts";
+import type { ReplyHeaders } from "../contract/replies.ts";
+import type { ExchangeResult } from "./exchange.ts";
 import { TransportError } from "./transport-error.ts";
 
 export type ReplyBody = Pick<ExchangeResult, "bytes" | "headers" | "error">;

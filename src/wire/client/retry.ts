@@ -1,6 +1,7 @@
 /** Decides which reads are retried, and how long and how often requests are. */
 import { isDateTime } from "../../text/units.ts";
-import type { ExchangeResult, ReplyHeaders } from "./exchange.ts";
+import type { ReplyHeaders } from "../contract/replies.ts";
+import type { ExchangeResult } from "./exchange.ts";
 import { isQuotaUsedUp } from "./reply-message.ts";
 import type { ClientOptions, Retry } from "./request-options.ts";
 import { isRetryable } from "./transport-error.ts";

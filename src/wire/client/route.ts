@@ -1,8 +1,7 @@
 /** Finds the route of a request, directly or through a proxy. */
 import { BlockList, isIP } from "node:net";
 import { Failure } from "../../failure.ts";
-import { decodePercent, type Host } from "../../system/host.ts";
-import { isLoopback } from "../../text/locations.ts";
+import { decodePercent, type Host, isLoopback } from "../../system/host.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 
 export type Route = Readonly<{

@@ -45,3 +45,15 @@ export const endpoint = <const Path extends string, Body, Reply>(value: Endpoint
 /** Encodes each value as one path segment, because model ids can contain `/`. */
 export const fillPath = (path: string, values: Readonly<Record<string, string>>) =>
   path.replaceAll(/\{([a-z_]+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ""));
+
+/** Logs trajectories (interface 4.1). */
+export const logTrajectories = endpoint({
+  name: "log trajectories",
+  method: "POST",
+  host: "log",
+  path: "/v1/preview/models/{model_id}/log",
+  use: "log",
+  repeatable: false,
+  // Assumed: with a success status, any body is valid.
+  reply: () => ({ value: undefined }),
+});

@@ -34,7 +34,7 @@ export type ReplyList<Model = unknown> = Readonly<{
   isUtf8: boolean;
 }>;
 
-type ReplyHeaders = Readonly<Record<string, string>>;
+export type ReplyHeaders = Readonly<Record<string, string>>;
 
 /** Assumed: the interface has no pages, so these are the names that other services use. */
 const moreKey = /^(?:has_?more|has_?next(?:_?page)?|more|(?:is_?)?truncated|(?:is_?)?partial|incomplete)$/i;

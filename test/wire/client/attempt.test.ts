@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { brotliCompressSync, deflateRawSync, gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import type { StreamedBody } from "../../../src/wire/client/exchange.ts";
-import { logTrajectories } from "../../../src/wire/contract/log.ts";
+import { logTrajectories } from "../../../src/wire/contract/endpoint.ts";
 import { findClosedPort, json, scriptedServer } from "../../support/server.ts";
 import { attemptAt, bodyOf, clientAt, failureOf, mebibyte, rawServer, serverAfter, wireReply } from "./open.ts";
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { openRetryNotices } from "../../../src/wire/client/retry.ts";
-import { readCall } from "../../../src/wire/contract/call.ts";
-import { logTrajectories } from "../../../src/wire/contract/log.ts";
-import { listModels } from "../../../src/wire/contract/models.ts";
+import { logTrajectories } from "../../../src/wire/contract/endpoint.ts";
+import { listModels, readCall } from "../../../src/wire/contract/reads.ts";
 import { findClosedPort, json, scriptedServer } from "../../support/server.ts";
 import { bodyOf, clientAt, failureOf, list } from "./open.ts";
 

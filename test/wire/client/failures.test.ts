@@ -3,9 +3,8 @@ import { type AttemptResult, connectionFailed, toReplyFailure } from "../../../s
 import { findStatedError } from "../../../src/wire/client/reply-message.ts";
 import type { Route } from "../../../src/wire/client/route.ts";
 import { isRetryable, TransportError, toTransportError } from "../../../src/wire/client/transport-error.ts";
-import { readCall } from "../../../src/wire/contract/call.ts";
-import { logTrajectories as log } from "../../../src/wire/contract/log.ts";
-import { listModels as list } from "../../../src/wire/contract/models.ts";
+import { logTrajectories as log } from "../../../src/wire/contract/endpoint.ts";
+import { listModels as list, readCall } from "../../../src/wire/contract/reads.ts";
 
 const direct: Route = { to: new URL("https://a.example"), proxy: undefined };
 const proxy = { url: new URL("http://p.example:3128"), authorization: undefined, variable: "HTTPS_PROXY" };

@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { describe, expect, it } from "vitest";
 import type { Attempt } from "../../../src/wire/client/client.ts";
-import { listModels } from "../../../src/wire/contract/models.ts";
+import { listModels } from "../../../src/wire/contract/reads.ts";
 import { findClosedPort } from "../../support/server.ts";
 import { certificate } from "./certificate.ts";
 import {

@@ -8,8 +8,8 @@ import type { Host } from "../../../src/system/host.ts";
 import { type Attempt, type Client, ServiceClient } from "../../../src/wire/client/client.ts";
 import type { StreamedBody } from "../../../src/wire/client/exchange.ts";
 import type { ClientOptions } from "../../../src/wire/client/request-options.ts";
-import { logTrajectories } from "../../../src/wire/contract/log.ts";
-import { listModels } from "../../../src/wire/contract/models.ts";
+import { logTrajectories } from "../../../src/wire/contract/endpoint.ts";
+import { listModels } from "../../../src/wire/contract/reads.ts";
 import { testHost } from "../../support/host.ts";
 import { listenOnLoopback } from "../../support/server.ts";
 

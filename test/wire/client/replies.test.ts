@@ -5,7 +5,7 @@ import { openScreen } from "../../../src/output/screen.ts";
 import { Connections } from "../../../src/wire/client/connections.ts";
 import { runExchange } from "../../../src/wire/client/exchange.ts";
 import { decodeBody, type ReplyBody } from "../../../src/wire/client/reply-body.ts";
-import { listModels } from "../../../src/wire/contract/models.ts";
+import { listModels } from "../../../src/wire/contract/reads.ts";
 import { testHost } from "../../support/host.ts";
 import { type Answer, json, scriptedServer } from "../../support/server.ts";
 import { clientAt, failureOf, list, type Overrides, rawServer, wireReply } from "./open.ts";

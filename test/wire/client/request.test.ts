@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { ClientOptions } from "../../../src/wire/client/request-options.ts";
-import { readCall } from "../../../src/wire/contract/call.ts";
 import type { Credential } from "../../../src/wire/contract/endpoint.ts";
-import { logTrajectories } from "../../../src/wire/contract/log.ts";
-import { listAnalysisModels, listModels } from "../../../src/wire/contract/models.ts";
+import { logTrajectories } from "../../../src/wire/contract/endpoint.ts";
+import { listAnalysisModels, listModels, readCall } from "../../../src/wire/contract/reads.ts";
 import { json, scriptedServer } from "../../support/server.ts";
 import { bodyOf, clientAt, failureOf, list } from "./open.ts";
 

@@ -1,7 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { parseRetryAfter } from "../../../src/wire/client/retry.ts";
-import { readCall } from "../../../src/wire/contract/call.ts";
-import { listModels } from "../../../src/wire/contract/models.ts";
+import { listModels, readCall } from "../../../src/wire/contract/reads.ts";
 import { type Answer, findClosedPort, json, scriptedServer } from "../../support/server.ts";
 import { clientAt, failureOf, list, listFailureOf, type Overrides, rawServer, wireReply } from "./open.ts";
 

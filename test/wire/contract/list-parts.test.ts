@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { listRouterModels } from "../../../src/wire/contract/models.ts";
+import { listRouterModels } from "../../../src/wire/contract/reads.ts";
 
 const markOf = (rest: object, headers: Record<string, string> = {}) => {
   const read = listRouterModels.reply(Buffer.from(JSON.stringify({ data: [{ id: "a" }], ...rest })), headers);

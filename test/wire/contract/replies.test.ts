@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { findValue } from "../../../src/json/raw-json.ts";
-import { readCall } from "../../../src/wire/contract/call.ts";
-import { listRouterModels, type ModelEntry } from "../../../src/wire/contract/models.ts";
+import { listRouterModels, type ModelEntry, readCall } from "../../../src/wire/contract/reads.ts";
 import { itHolds } from "../../support/property.ts";
 
 /** The value that JSON.parse reads. */

@@ -1,7 +1,7 @@
-/** Describes inference models (interface 2.3, 4.2) and public catalogs (interface 2.5, 4.4, 4.5). */
+/** Describes inference models (interface 2.3, 4.2), public catalogs (2.5, 4.4, 4.5) and the read of a call (4.3). */
 import * as z from "zod/mini";
 import { endpoint } from "./endpoint.ts";
-import { listReader, type ReplyEntry } from "./replies.ts";
+import { listReader, type ReplyEntry, readCallReply } from "./replies.ts";
 
 /** A field of another type is undefined, because rollcall shows but does not use it (decision 8). */
 const field = <Type extends z.ZodMiniType>(type: Type) => z.catch(z.optional(type), undefined);
@@ -54,4 +54,27 @@ export const listRouterModels = endpoint({
   ...catalog,
   name: "list the router catalog",
   path: "/inference/router/{router_provider}/models",
+});
+
+const isIncluded = z._default(z.boolean(), false);
+
+export const CallRequest = z.strictObject({
+  project_id: z.string(),
+  id: z.string(),
+  include_costs: isIncluded,
+  include_storage_size: isIncluded,
+  include_total_storage_size: isIncluded,
+});
+export type CallRequest = z.infer<typeof CallRequest>;
+
+/** Assumed (interface 4.3): `call` is null if the call does not exist. */
+export const readCall = endpoint({
+  name: "read the call",
+  method: "POST",
+  host: "base",
+  path: "/call/read",
+  use: "calls",
+  repeatable: true,
+  toJson: (request: z.input<typeof CallRequest>) => CallRequest.parse(request),
+  reply: readCallReply,
 });
