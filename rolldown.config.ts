@@ -17,7 +17,10 @@ export const program = {
   preserveEntrySignatures: "allow-extension",
   treeshake: {
     moduleSideEffects: [
-      { test: /\/src\/(output|calls|catalogs|rollouts\/(check|dataset|rules)|logging\/send)\//, sideEffects: false },
+      {
+        test: /\/src\/(catalogs\.ts|(output|calls|rollouts\/(check|dataset|rules)|logging\/send)\/)/,
+        sideEffects: false,
+      },
     ],
   },
   logLevel: "warn",

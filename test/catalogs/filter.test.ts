@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { checkFilterWords, type Filter, filterModels, readDay } from "../../src/catalogs/models.ts";
+import { checkFilterWords, type Filter, filterModels, readDay } from "../../src/catalogs.ts";
 import { parseDecimal } from "../../src/text/decimal.ts";
 import { listRouterModels } from "../../src/wire/contract/reads.ts";
 

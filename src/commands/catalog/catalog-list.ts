@@ -1,5 +1,5 @@
 /** Lists the inference models or the entries of a catalog. A list of one model is a page on a terminal. */
-import { checkFilterWords, filterModels, parseAmount, priceNames } from "../../catalogs/models.ts";
+import { checkFilterWords, filterModels, parseAmount, priceNames } from "../../catalogs.ts";
 import { isObject } from "../../json/json-bytes.ts";
 import { readSpelledObject } from "../../output/json-fields.ts";
 import { formatCell, printList } from "../../output/list.ts";

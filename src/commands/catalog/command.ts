@@ -1,6 +1,6 @@
 /** Defines `rollcall catalog` (interface 4.4 and 4.5). */
 
-import { priceNames } from "../../catalogs/models.ts";
+import { priceNames } from "../../catalogs.ts";
 import { type Command, command } from "../../cli/command.ts";
 import { commaList, custom, inGroup, text, type Values } from "../../cli/kinds.ts";
 import { orderOptions } from "../../session/options/list-options.ts";
