@@ -1,7 +1,7 @@
 /** Defines `rollcall models` (interface 4.2). */
 import { command } from "../cli/command.ts";
 import { text } from "../cli/kinds.ts";
-import { orderOptions } from "../session/options/list-options.ts";
+import { orderOptions } from "../session/options.ts";
 
 export const models = command({
   words: "models",

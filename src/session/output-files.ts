@@ -5,7 +5,7 @@ import type { Screen } from "../output/screen.ts";
 import { isRemote } from "../rollouts/input/names.ts";
 import { conflictingOptions, rejectsPathMissing } from "../system/failures.ts";
 import { identifyFile, requireWritableFolder } from "../system/files.ts";
-import type { InputOptions } from "./options/input-options.ts";
+import type { InputOptions } from "./options.ts";
 
 /** @throws Failure `conflicting-options`, `output-unwritable` */
 export const checkReport = (screen: Screen, report: "github" | undefined) => {

@@ -14,7 +14,7 @@ import { formatInputName, pluralize, toFileArg } from "../text/sentences.ts";
 import { formatCommandLine } from "../text/shell-words.ts";
 import { formatShare } from "../text/units.ts";
 import type { Context } from "./context.ts";
-import { type InputOptions, listInputArgs } from "./options/input-options.ts";
+import { type InputOptions, listInputArgs } from "./options.ts";
 
 const maxPositions = 6;
 

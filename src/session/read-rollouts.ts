@@ -13,7 +13,7 @@ import { formatList, pluralize } from "../text/sentences.ts";
 import { formatPercent } from "../text/units.ts";
 import { readEffectiveSettings } from "./connect.ts";
 import type { Context } from "./context.ts";
-import type { InputOptions } from "./options/input-options.ts";
+import type { InputOptions } from "./options.ts";
 import { explainWithExcerpts } from "./print-problems.ts";
 
 /** What a command needs of its rollouts, in addition to what its options say. */

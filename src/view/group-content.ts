@@ -9,7 +9,7 @@ import { getPart, locateTrajectory, readPartStart } from "../rollouts/dataset/lo
 import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
 import { readFacts } from "../rollouts/facts.ts";
 import { formatKeyText } from "../rollouts/index/group-key.ts";
-import { type RolloutFact, readGroupFacts } from "../rollouts/stats/read-facts.ts";
+import { type RolloutFact, readGroupFacts } from "../rollouts/stats/fact-rows.ts";
 import { Breaks } from "../system/breaks.ts";
 import { sanitizeText } from "../text/sanitize.ts";
 import type { GroupContent, GroupData, TrajectorySummary } from "./answers.ts";

@@ -2,16 +2,16 @@
 
 import { composeCheckResult } from "../rollouts/dataset/check-result.ts";
 import { hasNoSampledTurn } from "../rollouts/dataset/dataset-problems.ts";
+import { searchGroups } from "../rollouts/dataset/group-bytes.ts";
 import { findFileOfGroup, openSubjects } from "../rollouts/dataset/locate.ts";
 import { openRowReader, readExceptionKeys } from "../rollouts/dataset/prompt-text.ts";
 import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
-import { searchGroups } from "../rollouts/dataset/search-groups.ts";
 import { isCutOff } from "../rollouts/facts.ts";
 import { formatKeyText } from "../rollouts/index/group-key.ts";
 import { rewardTolerance } from "../rollouts/index/metrics.ts";
 import { describeSketch } from "../rollouts/index/sketch.ts";
 import { computeMoments, findBounds } from "../rollouts/index/sums.ts";
-import { getFacts, type RolloutFact, readGroupFacts } from "../rollouts/stats/read-facts.ts";
+import { getFacts, type RolloutFact, readGroupFacts } from "../rollouts/stats/fact-rows.ts";
 import { Breaks } from "../system/breaks.ts";
 import { appendTo } from "../text/lists.ts";
 import { sanitizeText } from "../text/sanitize.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { quoteCode } from "../../src/output/markdown.ts";
+import { quoteCode } from "../../src/output/ci-report.ts";
 
 describe("quoteCode", () => {
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseOrder, rankColumns, sortRows } from "../../src/output/lists/sort-rows.ts";
+import { parseOrder, rankColumns, sortRows } from "../../src/output/sort-rows.ts";
 import type { Column } from "../../src/output/views.ts";
 
 describe("the order of rows", () => {

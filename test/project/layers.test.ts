@@ -51,7 +51,7 @@ const modules: Readonly<Record<string, Module>> = {
   },
   "rollouts/stats": {
     imports: "rollouts/dataset rollouts/facts rollouts/index rollouts/rules",
-    open: "compare fact-rows intervals read-facts stats-slice stats-slices",
+    open: "compare fact-rows intervals stats-slice stats-slices",
   },
   "service/http-server": { packages: "@hono/node-server", uses: "network" },
   "logging/send": {

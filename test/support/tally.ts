@@ -1,6 +1,7 @@
 /** Adds a trajectory to metrics by its values, as a reference for the facts that a walk finds. */
+
+import { TrajectoryFacts } from "../../src/rollouts/index/fact-columns.ts";
 import { isCalculated, type Tally } from "../../src/rollouts/index/metrics.ts";
-import { TrajectoryFacts } from "../../src/rollouts/index/trajectory-facts.ts";
 
 export interface MeasuredTrajectory {
   readonly reward: number;

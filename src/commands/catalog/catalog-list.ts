@@ -3,13 +3,13 @@ import { checkFilterWords, filterModels, parseAmount, priceNames } from "../../c
 import { isObject } from "../../json/json-bytes.ts";
 import { readSpelledObject } from "../../output/json-fields.ts";
 import { formatCell, printList } from "../../output/list.ts";
-import { noteDefects, noteSelection, parseOrder, rankColumns, sortRows } from "../../output/lists/sort-rows.ts";
 import { printPage } from "../../output/page.ts";
 import type { Screen } from "../../output/screen.ts";
+import { noteDefects, noteSelection, parseOrder, rankColumns, sortRows } from "../../output/sort-rows.ts";
 import type { Column, Line, Section } from "../../output/views.ts";
 import { openServiceClient, readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
-import type { OrderOptions } from "../../session/options/list-options.ts";
+import type { OrderOptions } from "../../session/options.ts";
 import { pluralize } from "../../text/sentences.ts";
 import * as contract from "../../wire/contract/reads.ts";
 import { entryColumns, modelColumns } from "./catalog-columns.ts";

@@ -3,7 +3,7 @@
 import { priceNames } from "../../catalogs.ts";
 import { type Command, command } from "../../cli/command.ts";
 import { commaList, custom, inGroup, text, type Values } from "../../cli/kinds.ts";
-import { orderOptions } from "../../session/options/list-options.ts";
+import { orderOptions } from "../../session/options.ts";
 import { parseDecimal } from "../../text/decimal.ts";
 import { findNearest } from "../../text/nearest.ts";
 import { formatList } from "../../text/sentences.ts";

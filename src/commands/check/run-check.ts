@@ -1,8 +1,14 @@
 /** Checks rollouts, and prints their metrics and reports. */
 import { Failure, type Problem, toProblemDocument, toWarningDocuments } from "../../failure.ts";
 import { printReport } from "../../output/ci-report.ts";
-import { composeDocument, type DescribedDocument } from "../../output/list.ts";
-import { checkFactFields, formatUnreadable, printFacts, toFacts } from "../../output/lists/print-facts.ts";
+import {
+  checkFactFields,
+  composeDocument,
+  type DescribedDocument,
+  formatUnreadable,
+  printFacts,
+  toFacts,
+} from "../../output/list.ts";
 import { type CheckResult, composeCheckResult, computeMetrics } from "../../rollouts/dataset/check-result.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { readEffectiveSettings } from "../../session/connect.ts";

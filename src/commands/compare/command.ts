@@ -1,7 +1,7 @@
 import { command } from "../../cli/command.ts";
 import { flag, inGroup, needing, required, text, type Values, withDefault } from "../../cli/kinds.ts";
-import * as inputs from "../../session/options/input-options.ts";
-import { limitOption } from "../../session/options/list-options.ts";
+import * as inputs from "../../session/options.ts";
+import { limitOption } from "../../session/options.ts";
 
 const args = {
   a: required(text("file or folder of the first run", "file")),

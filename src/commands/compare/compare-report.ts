@@ -1,9 +1,8 @@
 /** Reports a comparison to GitHub Actions. */
 
 import type { Failure, Problem } from "../../failure.ts";
-import { printReport } from "../../output/ci-report.ts";
+import { formatTable, printReport } from "../../output/ci-report.ts";
 import type { TextCleaner } from "../../output/cleaner.ts";
-import { formatTable } from "../../output/markdown.ts";
 import type { Screen } from "../../output/screen.ts";
 import type { Line } from "../../output/views.ts";
 import { formatForDisplay } from "../../text/decimal.ts";

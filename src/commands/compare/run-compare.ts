@@ -10,7 +10,7 @@ import { formatKeyText } from "../../rollouts/index/group-key.ts";
 import { type Compared, type Comparison, compareDatasets } from "../../rollouts/stats/compare.ts";
 import { readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
-import { readTries } from "../../session/options/input-options.ts";
+import { readTries } from "../../session/options.ts";
 import { checkReport } from "../../session/output-files.ts";
 import {
   adviseToCheck,

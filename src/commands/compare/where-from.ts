@@ -3,7 +3,7 @@
 import type { Line } from "../../output/views.ts";
 import { rewardTolerance } from "../../rollouts/index/metrics.ts";
 import type { Compared } from "../../rollouts/stats/compare.ts";
-import { type InputOptions, listInputArgs, listPassArgs } from "../../session/options/input-options.ts";
+import { type InputOptions, listInputArgs, listPassArgs } from "../../session/options.ts";
 import { formatForDisplay } from "../../text/decimal.ts";
 import { pluralize, toFileArg } from "../../text/sentences.ts";
 import { formatOwnCommand } from "../../text/shell-words.ts";

@@ -12,7 +12,7 @@ export const completion = command({
   examples: ["source <(rollcall completion bash)", "rollcall completion fish | source"],
   run: async (context, { shell }) => {
     if (context.screen.isForProgram) throw conflictingOptions("completion", "--json", "a script is not JSON");
-    await context.screen.printText((await import("./scripts.ts")).scripts[shell]);
+    await context.screen.printText((await import("./run-completion.ts")).scripts[shell]);
   },
 });
 

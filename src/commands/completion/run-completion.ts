@@ -1,5 +1,9 @@
-/** Prints candidates for completion scripts, without requests or credentials. */
+/** Has the completion scripts, and prints their candidates, without requests or credentials. */
 
+import zsh from "../../../completions/_rollcall?raw";
+import bash from "../../../completions/rollcall.bash?raw";
+import fish from "../../../completions/rollcall.fish?raw";
+import powershell from "../../../completions/rollcall.ps1?raw";
 import { listOptions, parseArgv } from "../../cli/argv.ts";
 import { formatAbout, lastWord, type Program } from "../../cli/command.ts";
 import type { OptionKind } from "../../cli/kinds.ts";
@@ -114,3 +118,5 @@ const suggestValues = (name: string | undefined, { choices, placeholder }: Optio
   if (names.includes("file")) return "files";
   return names.includes("dir") || names.includes("folder") ? "folders" : [];
 };
+
+export const scripts = { bash, zsh, fish, powershell };

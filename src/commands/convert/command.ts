@@ -1,6 +1,6 @@
 import { command } from "../../cli/command.ts";
 import { choice, text, type Values, withDefault } from "../../cli/kinds.ts";
-import * as inputs from "../../session/options/input-options.ts";
+import * as inputs from "../../session/options.ts";
 
 const args = { file: inputs.rolloutFiles };
 const options = {

@@ -1,7 +1,6 @@
 /** Converts rollouts, and writes the result and the rejected records. */
 import { Failure, toWarningDocuments } from "../../failure.ts";
-import { printDocument } from "../../output/list.ts";
-import { checkFactFields, printFacts, toFacts } from "../../output/lists/print-facts.ts";
+import { checkFactFields, printDocument, printFacts, toFacts } from "../../output/list.ts";
 import { type CheckResult, composeCheckResult } from "../../rollouts/dataset/check-result.ts";
 import { readGroupLines } from "../../rollouts/dataset/group-bytes.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";

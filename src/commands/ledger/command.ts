@@ -1,7 +1,7 @@
 /** Defines `rollcall ledger` (guarantees.md). */
 import { command } from "../../cli/command.ts";
 import { flag, repeated, required, text, type Values } from "../../cli/kinds.ts";
-import { formatOptions, groupByOption, ledgerOption } from "../../session/options/input-options.ts";
+import { formatOptions, groupByOption, ledgerOption } from "../../session/options.ts";
 
 const locationOptions = { ledger: ledgerOption };
 

@@ -2,7 +2,7 @@
 
 import { command } from "../../cli/command.ts";
 import * as cli from "../../cli/kinds.ts";
-import * as inputs from "../../session/options/input-options.ts";
+import * as inputs from "../../session/options.ts";
 import { parseDuration } from "../../text/units.ts";
 
 const args = {

@@ -4,7 +4,7 @@ import { formatLease } from "../../logging/ledger/failures.ts";
 import { requireLedger } from "../../logging/ledger/ledger.ts";
 import type { LogResult } from "../../logging/send/log-result.ts";
 import type { LogEvents, LogSetup } from "../../logging/send/policy.ts";
-import { checkFactFields } from "../../output/lists/print-facts.ts";
+import { checkFactFields } from "../../output/list.ts";
 import { outputFailed } from "../../output/sink.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { isRolloutFile } from "../../rollouts/input/names.ts";

@@ -1,7 +1,7 @@
 import { command } from "../../cli/command.ts";
 import { choice, needing, text, type Values } from "../../cli/kinds.ts";
-import * as inputs from "../../session/options/input-options.ts";
-import { orderOptions } from "../../session/options/list-options.ts";
+import * as inputs from "../../session/options.ts";
+import { orderOptions } from "../../session/options.ts";
 
 const args = { file: inputs.trajectoryFiles };
 const options = {

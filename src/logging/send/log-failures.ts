@@ -1,6 +1,6 @@
 /** Describes the failures of runs that sent requests. */
 import { Failure, type FailureDetails, isFailure } from "../../failure.ts";
-import { adviseToResolve, formatLedgerCommand } from "../../rollouts/rules/ledger-advice.ts";
+import { adviseToResolve, formatLedgerCommand } from "../../rollouts/rules/input-rules.ts";
 import * as sentences from "../../text/sentences.ts";
 import type { SendResult, SentRequest } from "./delivery.ts";
 import type { OutcomeCounts } from "./group-outcomes.ts";

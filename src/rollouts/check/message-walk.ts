@@ -1,5 +1,11 @@
-/** The result of a walk over messages. */
+/** The result of a walk over messages, and the texts and calls that it finds. */
+import { nodeSize } from "../../json/reader.ts";
+import { Kind, kindAt, kindOf, kindsAsFacts, Shape } from "../../json/shape.ts";
+import type { JsonTable } from "../../json/table.ts";
+import * as json from "../../json/table.ts";
+import type { RuleReporter } from "../rules/rules.ts";
 import type { ToolEvent } from "./tool-calls.ts";
+import { checkElements } from "./types.ts";
 
 /** The sampled turns: choices or, without choices, messages of the assistant. */
 export class SampledTurns {
@@ -37,3 +43,90 @@ export class MessageWalk {
   /** The node of this reason if it is `length`, or 0. */
   cutNode = 0;
 }
+
+const partShape = new Shape(["type", "text"], kindsAsFacts);
+
+/** Returns the nodes of the texts in a list of parts. */
+export const listTexts = (table: JsonTable, list: number) => {
+  const texts: number[] = [];
+  const end = json.nodeAfter(table, list);
+  for (let part = list + nodeSize; part < end; part = json.nodeAfter(table, part)) {
+    const kinds = kindAt(table, part) === Kind.object ? partShape.read(table, part) : undefined;
+    if (kinds?.text === Kind.string) texts.push(partShape.at(table, partShape.slots.text));
+  }
+  return texts;
+};
+
+/** Counts the code points of a string or of a list's texts; 0 for another value. */
+export const countCharacters = (table: JsonTable, node: number) => {
+  const kind = kindOf(table, node);
+  if (kind === Kind.array) return listTexts(table, node).reduce((sum, text) => sum + json.detailOf(table, text), 0);
+  return kind === Kind.string ? json.detailOf(table, node) : 0;
+};
+
+/** Some writers do not serialize the arguments. */
+export const countArguments = (table: JsonTable, node: number) => {
+  const isSerialized = (kindOf(table, node) & (Kind.object | Kind.array)) === 0;
+  return isSerialized ? countCharacters(table, node) : [...json.textOf({ table, node })].length;
+};
+
+const callShape = new Shape(["id", "function", "custom"], kindsAsFacts);
+const functionShape = new Shape(["name", "arguments", "input"], kindsAsFacts);
+
+export interface Caller {
+  readonly maker: number;
+  /** True for the last message. */
+  readonly isLast: boolean;
+  /** True if the arguments count as characters. */
+  readonly isCounted: boolean;
+}
+
+export const addToolCalls = (
+  table: JsonTable,
+  list: number,
+  walk: MessageWalk,
+  caller: Caller,
+  report: RuleReporter,
+) => {
+  let areObjects = json.countNumbers(table, list) === 0;
+  const end = json.nodeAfter(table, list);
+  for (let node = list + nodeSize; node < end; node = json.nodeAfter(table, node)) {
+    if (kindAt(table, node) !== Kind.object) {
+      areObjects = false;
+      continue;
+    }
+    const kinds = callShape.read(table, node);
+    const id = kinds.id === Kind.string ? nonEmptyNode(table, callShape.at(table, callShape.slots.id)) : 0;
+    const isCustom = kinds.custom === Kind.object;
+    const slot = isCustom ? callShape.slots.custom : callShape.slots.function;
+    const isCalled = isCustom || kinds.function === Kind.object;
+    const fault = addCall(table, { node, id, called: isCalled ? callShape.at(table, slot) : 0 }, walk, caller);
+    if (fault && !isCustom) report("element-type", { element: "calls", found: `a call without ${fault}` }, node);
+  }
+  if (!areObjects) checkElements(table, list, { kind: Kind.object, element: "calls" }, report);
+};
+
+/** Returns what the call lacks. @param called the object with the name and the arguments; 0 if there is none */
+export const addCall = (
+  table: JsonTable,
+  { node, id, called }: Readonly<{ node: number; id: number; called: number }>,
+  walk: MessageWalk,
+  { maker, isLast, isCounted }: Caller,
+) => {
+  let [name, hasArguments] = [0, false];
+  if (called > 0) {
+    const kinds = functionShape.read(table, called);
+    const { slots } = functionShape;
+    if (kinds.name === Kind.string) name = nonEmptyNode(table, functionShape.at(table, slots.name));
+    hasArguments = kinds.arguments === Kind.string;
+    const slot = kinds.arguments === Kind.absent ? slots.input : slots.arguments;
+    if (isCounted) walk.turns.characters += countArguments(table, functionShape.at(table, slot));
+  }
+  if (name > 0) walk.callsTools = true;
+  walk.events.push({ node, id, name, maker, isLast, partner: undefined });
+  if (name === 0) return "a name";
+  return hasArguments ? undefined : "arguments as text";
+};
+
+/** Returns 0 for an empty string, which is no id and no name. */
+export const nonEmptyNode = (table: JsonTable, node: number) => (json.detailOf(table, node) > 0 ? node : 0);

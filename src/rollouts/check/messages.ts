@@ -11,9 +11,16 @@ import { finishReasons, isCutOff } from "../facts.ts";
 import { shortenName } from "../rules/positions.ts";
 import type { RuleReporter } from "../rules/rules.ts";
 import type { ElementName } from "../rules/trajectory-rules.ts";
-import { addCall, addToolCalls, type Caller, nonEmptyNode } from "./message-calls.ts";
-import { countCharacters, listTexts } from "./message-texts.ts";
-import { MessageWalk, SampledTurns } from "./message-walk.ts";
+import {
+  addCall,
+  addToolCalls,
+  type Caller,
+  countCharacters,
+  listTexts,
+  MessageWalk,
+  nonEmptyNode,
+  SampledTurns,
+} from "./message-walk.ts";
 import { makers } from "./tool-calls.ts";
 import { absentOrNull, checkElements } from "./types.ts";
 

@@ -5,7 +5,7 @@ import { nodeSize, registerKey } from "../../json/reader.ts";
 import { Kind, keyIdCount, kindAt, shapeCount } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
-import type { TrajectoryFacts } from "../index/trajectory-facts.ts";
+import type { TrajectoryFacts } from "../index/fact-columns.ts";
 import { isComparedStep, isPolicyColumn, policyNames, stepHolders } from "../rules/step-columns.ts";
 
 /** 1 at the id of a compared column. */

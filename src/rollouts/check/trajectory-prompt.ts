@@ -6,7 +6,7 @@ import { type JsonReader, nodeSize } from "../../json/reader.ts";
 import { Kind, kindAt } from "../../json/shape.ts";
 import * as json from "../../json/table.ts";
 import { digestBytes } from "../index/digests.ts";
-import type { TrajectoryFacts } from "../index/trajectory-facts.ts";
+import type { TrajectoryFacts } from "../index/fact-columns.ts";
 import { MessageWalk } from "./message-walk.ts";
 import { walkMessages } from "./messages.ts";
 

@@ -6,8 +6,8 @@ import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, mapMembers, Shape } 
 import type { JsonTable, JsonValue } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
 import { isDateTime } from "../../text/units.ts";
+import { noMetrics, type TrajectoryFacts } from "../index/fact-columns.ts";
 import { isCalculated, trainingBits } from "../index/metrics.ts";
-import { noMetrics, type TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { shortenName } from "../rules/positions.ts";
 import type { RuleReporter } from "../rules/rules.ts";
 import { isPolicyColumn, stepHolders } from "../rules/step-columns.ts";
@@ -15,8 +15,15 @@ import type { MessageWalk } from "./message-walk.ts";
 import { lacksPrompt, type WalkOptions, walkMessages } from "./messages.ts";
 import { hashSteps } from "./policy-steps.ts";
 import { inspectToolCalls } from "./tool-calls.ts";
-import type { Check } from "./types.ts";
-import { anyValue, checkElements, defineObjectType, optionalField, reportWrongType, requiredField } from "./types.ts";
+import {
+  anyValue,
+  type Check,
+  checkElements,
+  defineObjectType,
+  optionalField,
+  reportWrongType,
+  requiredField,
+} from "./types.ts";
 
 const string = optionalField(Kind.string);
 const functionType = defineObjectType(

@@ -1,8 +1,9 @@
-/** Reads the bytes of parts and groups, and compares or checks them again. */
+/** Reads the bytes of parts and groups, and compares, checks or searches them. */
 
 import { setImmediate } from "node:timers/promises";
 import { crc32 } from "node:zlib";
 import { parseJson, replaceLineEnds, type Span } from "../../json/json-bytes.ts";
+import { listSpellings } from "../../json/raw-json.ts";
 import { elementsOf, type JsonValue, memberAt, readRoot, spanOf } from "../../json/table.ts";
 import { Breaks } from "../../system/breaks.ts";
 import { groupClosing, groupOpening } from "../index/groups.ts";
@@ -170,4 +171,49 @@ export const collectContents = (dataset: IndexedGroups, chosen: ArrayLike<number
 export const hasOtherContent = (dataset: IndexedGroups, group: number, earlier: Uint8Array) => {
   const content = collectContents(dataset, [group]);
   return [earlier, content].every((bytes) => bytes.some((byte) => byte > 0)) && Buffer.compare(earlier, content) !== 0;
+};
+
+/** @throws Failure `input-changed` */
+export const finalizeGroup = async (dataset: IndexedGroups, group: number) => {
+  const { groups, scan } = dataset;
+  if (!groups.isValid(group)) await subtractParts(dataset, group);
+  else if (groups.isBare(group)) scan.tally.addGroup({ rewards: groups.rewardsOfParts(group), exceptions: 0 });
+};
+
+const subtractParts = async (dataset: IndexedGroups, group: number) => {
+  const window = new ReadWindow();
+  for (const groupPart of listParts(dataset, group)) {
+    if (!groupPart.part.valid) continue;
+    const rechecked = recheckBytes(await window.readPart(groupPart));
+    if (!rechecked.parts.isValid(0)) throw inputChanged(groupPart.source.name);
+    dataset.scan.tally.merge(rechecked.tally, -1);
+  }
+};
+
+interface SearchOptions {
+  readonly signal: AbortSignal;
+  /** Can be called once per part of a group. */
+  onFound(group: number): void;
+  /** @param share from 0 to 1 */
+  onProgress(share: number): void;
+}
+
+/** @param text a case-sensitive substring @throws Failure `input-changed`; the signal's reason */
+export const searchGroups = async (
+  dataset: IndexedGroups,
+  text: string,
+  { signal, onFound, onProgress }: SearchOptions,
+) => {
+  const { parts } = dataset.scan;
+  const needles = listSpellings(text).map((spelled) => Buffer.from(spelled));
+  const window = new ReadWindow();
+  const breaks = new Breaks(signal);
+  for (let at = 0; at < parts.count; at++) {
+    if (breaks.isDue(2 * parts.columns.length.at(at))) {
+      onProgress(at / parts.count);
+      await breaks.take();
+    }
+    const bytes = await window.readPart(getPart(dataset, at));
+    if (needles.some((needle) => bytes.includes(needle))) onFound(dataset.groups.groupOf(at));
+  }
 };

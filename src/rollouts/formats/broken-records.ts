@@ -3,7 +3,7 @@
 import { requireFault } from "../../json/reader.ts";
 import { closeTruncated } from "../../json/table.ts";
 import { Value } from "../../json/value.ts";
-import { findAmbiguousGroups } from "../index/ambiguous-groups.ts";
+import { findAmbiguousGroups } from "../index/group-key.ts";
 import type * as input from "../input/source.ts";
 import type { ProblemLocation, Problems } from "../rules/problems.ts";
 import type { RuleData } from "../rules/rules.ts";

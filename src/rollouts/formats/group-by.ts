@@ -2,8 +2,7 @@
 import { unwrap } from "../../conversation/apis/openai.ts";
 import type { Path } from "../../json/table.ts";
 import type { Value } from "../../json/value.ts";
-import { toKeyPaths } from "../index/ambiguous-groups.ts";
-import { formatKey } from "../index/group-key.ts";
+import { formatKey, toKeyPaths } from "../index/group-key.ts";
 import type { Converter, Group, SourceRecord } from "./format.ts";
 
 /** A rollout without a key is a group of its own. Keys can be in its part, record or documents. */

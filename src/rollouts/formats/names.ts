@@ -1,7 +1,7 @@
 /** Says what the names of a row's columns mean. */
 
 import { openKeyFacts } from "../../json/value.ts";
-import { groupKeyNames } from "../index/ambiguous-groups.ts";
+import { groupKeyNames } from "../index/group-key.ts";
 import { isStep, stepHolders } from "../rules/step-columns.ts";
 
 /** AReaL's `sample_idx` counts turns, and a `run_id` names many rollouts. */

@@ -7,7 +7,7 @@ import { type Json, rawOf } from "../../json/output-json.ts";
 import { type Members, Value } from "../../json/value.ts";
 import { formatList } from "../../text/sentences.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
-import { groupKeyNames } from "../index/ambiguous-groups.ts";
+import { groupKeyNames } from "../index/group-key.ts";
 import { canNamePolicy, isPolicyColumn, stepHolders } from "../rules/step-columns.ts";
 import type { FormatRun, RowTurns, SourceRecord } from "./format.ts";
 import { columns, groupWords, idWords, policyHolder, rolloutColumns, rolloutWords, systemColumns } from "./names.ts";

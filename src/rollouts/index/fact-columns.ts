@@ -3,7 +3,6 @@
 import { type CountName, countNames, type FactRow } from "../facts.ts";
 import { NumberColumn } from "./column.ts";
 import { DigestNames, Names, SpelledNames, TextColumn } from "./text-column.ts";
-import { noMetrics, type TrajectoryFacts } from "./trajectory-facts.ts";
 
 /** The calls of a tool. */
 export type ToolUse = Record<"calls" | "errors" | "unanswered", number>;
@@ -182,3 +181,26 @@ export class FactColumns {
 }
 
 const endBefore = (ends: NumberColumn, row: number) => (row === 0 ? 0 : ends.at(row - 1));
+
+export const noMetrics: readonly string[] = [];
+const noValues = new Float64Array();
+
+/** Doubles start as NaN, because V8 recompiles code if an integer becomes a double. */
+export class TrajectoryFacts {
+  node = 0;
+  /** The node of `messages_and_choices`. */
+  list = 0;
+  reward = Number.NaN;
+  /** The hash of the step columns, or 0. */
+  steps = Number.NaN;
+  /** Bits, which `trainingBits` describes. */
+  training = 0;
+  /** The fingerprint of the bytes; 0 without a turn, because `no-assistant-turn` reports such a trajectory. */
+  fingerprint = Number.NaN;
+  metricNames = noMetrics;
+  /** The values of `metricNames`, and older values. */
+  metrics: Float64Array = noValues;
+  /** As in `MessageWalk`. */
+  promptEnd = 0;
+  hasGreeting = false;
+}

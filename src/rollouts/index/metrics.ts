@@ -1,7 +1,7 @@
 /** Computes metrics (metrics.md). */
 
+import type { TrajectoryFacts } from "./fact-columns.ts";
 import { findBounds, pickFinite, Sum, standardDeviation } from "./sums.ts";
-import type { TrajectoryFacts } from "./trajectory-facts.ts";
 
 /** Rewards with at most this difference are equal (metrics.md). */
 export const rewardTolerance = 1e-12;

@@ -1,10 +1,10 @@
 /** Adds parts to a scan result. */
 import type { Problems } from "../rules/problems.ts";
 import { type InputShape, Requests } from "./contradictions.ts";
+import type { TrajectoryFacts } from "./fact-columns.ts";
 import { rewardTolerance, Tally } from "./metrics.ts";
 import { kinds, type Part, Parts } from "./parts.ts";
 import { addToSketch, mergeSketch, Sketch } from "./sketch.ts";
-import type { TrajectoryFacts } from "./trajectory-facts.ts";
 
 export interface NewPart {
   readonly kind: Part["kind"];

@@ -1,8 +1,8 @@
 /** Defines rules for the whole input, responses, the ledger and growing files. */
+
 import { pluralize } from "../../text/sentences.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
 import { formatRoundedSize } from "../../text/units.ts";
-import { adviseToResolve, formatLedgerCommand } from "./ledger-advice.ts";
 import { error, errorOfInput, errorOfWhole, warning } from "./rule.ts";
 
 /** Splits the text `fault (fix)`. */
@@ -272,4 +272,18 @@ export const runRules = {
     advice: "run the command again when the line is complete, or add the newline if only that is missing",
     about: "With `--follow`, a program may still be writing a line without a newline.",
   }),
+};
+
+export const formatLedgerCommand = (command: string, args: readonly string[]) =>
+  `\`${`rollcall ledger ${command} ${formatCommandLine(args)}`.trimEnd()}\``;
+
+/**
+ * @param args options for the ledger and the service
+ * @param ids the requests, if they are known
+ */
+export const adviseToResolve = (args: readonly string[], ids: readonly string[] = []) => {
+  const list = `list the requests with ${formatLedgerCommand("status", args)}. For each request with an unknown outcome, `;
+  const [before, words] = ids.length === 0 ? [list, "<id>"] : ["", formatCommandLine(ids)];
+  const has = "with --assume-logged if the service has the groups of the request, or with --resend if it does not";
+  return `${before}run ${formatLedgerCommand(`resolve ${words}`, args)} ${has}`;
 };

@@ -2,9 +2,8 @@
 
 import type { Breaks } from "../../system/breaks.ts";
 import { countIndexes, countNames, isCutOff } from "../facts.ts";
-import { divisionNames } from "../index/ambiguous-groups.ts";
 import { addUse, type FactColumns, type ToolUse } from "../index/fact-columns.ts";
-import { formatKeyText } from "../index/group-key.ts";
+import { divisionNames, formatKeyText } from "../index/group-key.ts";
 import { pickFinite } from "../index/sums.ts";
 import { comparedStepNames } from "../rules/step-columns.ts";
 import type { Both, Pool, Sides } from "./compare-sides.ts";

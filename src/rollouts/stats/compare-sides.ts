@@ -4,12 +4,12 @@ import type { Breaks } from "../../system/breaks.ts";
 import type { TrajectoryPosition } from "../dataset/locate.ts";
 import { readFailedKey } from "../dataset/prompt-text.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
-import { groupKeyNames } from "../index/ambiguous-groups.ts";
 import { NumberColumn } from "../index/column.ts";
 import type { FactColumns } from "../index/fact-columns.ts";
+import { groupKeyNames } from "../index/group-key.ts";
 import type { Parts } from "../index/parts.ts";
 import { Names, TextColumn, type TextNames } from "../index/text-column.ts";
-import { getFacts } from "./read-facts.ts";
+import { getFacts } from "./fact-rows.ts";
 import type { RolloutCounts } from "./stats-slice.ts";
 
 export type Both<Value> = Readonly<Record<"a" | "b", Value>>;

@@ -4,10 +4,9 @@ import { type Breaks, sortWithBreaks } from "../../system/breaks.ts";
 import { compareTexts } from "../../text/sentences.ts";
 import { countIndexes, type LengthName, lengthNames, mapLengths } from "../facts.ts";
 import { NumberColumn } from "../index/column.ts";
-import { addUse, type FactColumns, type ToolUse } from "../index/fact-columns.ts";
+import { addUse, type FactColumns, noMetrics, type ToolUse } from "../index/fact-columns.ts";
 import { isSolved } from "../index/metrics.ts";
 import { average, pickFinite, Sum, standardDeviation } from "../index/sums.ts";
-import { noMetrics } from "../index/trajectory-facts.ts";
 import { GroupedValues, type Mean, percentile } from "./intervals.ts";
 
 export interface StatsOptions {

@@ -1,13 +1,13 @@
 /** Computes the statistics of the whole input, and of each value of `--by`. */
 
+import { Failure } from "../../failure.ts";
 import { Breaks, sortWithBreaks } from "../../system/breaks.ts";
 import { findFileOfGroup } from "../dataset/locate.ts";
 import { readExceptionKeys } from "../dataset/prompt-text.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
 import { parseKeyText } from "../index/group-key.ts";
 import { Names } from "../index/text-column.ts";
-import { tooManyValues } from "./failures.ts";
-import { getFacts } from "./read-facts.ts";
+import { getFacts } from "./fact-rows.ts";
 import { type Stats, type StatsOptions, StatsSlice } from "./stats-slice.ts";
 
 export interface DatasetStats {
@@ -127,4 +127,9 @@ const compareKeyTexts = (a: string | undefined, b: string | undefined) => {
   if (typeof one === "number" && typeof two === "number") return one - two;
   const rank = (value: unknown) => (typeof value === "number" ? 0 : value === null ? 2 : 1);
   return rank(one) - rank(two) || natural.compare(String(one), String(two));
+};
+
+export const tooManyValues = (by: string, max: number) => {
+  const hint = `choose a key with fewer values, or print a row for each group or trajectory with --each`;
+  return new Failure("usage", "too-many-values", `--by ${by} has more than ${max} values`, { hint });
 };

@@ -5,7 +5,7 @@ import { findInnermost, startOf } from "../../../src/json/table.ts";
 import { keyUses } from "../../../src/rollouts/check/block.ts";
 import { inspectTrajectory } from "../../../src/rollouts/check/trajectory.ts";
 import { findPrompt } from "../../../src/rollouts/check/trajectory-prompt.ts";
-import { TrajectoryFacts } from "../../../src/rollouts/index/trajectory-facts.ts";
+import { TrajectoryFacts } from "../../../src/rollouts/index/fact-columns.ts";
 
 const trainingNames = ["choice", "message", "scored", "unscored", "tools", "untooled", "offset", "local"];
 /** All trajectories share these facts, so the facts of an earlier trajectory must not remain. */

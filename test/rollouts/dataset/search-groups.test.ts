@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { searchGroups } from "../../../src/rollouts/dataset/search-groups.ts";
+import { searchGroups } from "../../../src/rollouts/dataset/group-bytes.ts";
 import { filesOf, read } from "../../support/inputs.ts";
 
 /** The bytes that are read at once. */

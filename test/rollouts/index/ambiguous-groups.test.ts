@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { findAmbiguousGroups } from "../../../src/rollouts/index/ambiguous-groups.ts";
+import { findAmbiguousGroups } from "../../../src/rollouts/index/group-key.ts";
 
 /** Each character is a record: of a group, of no group (`-`), or unknown (`?`). A bar begins another file set. */
 const ambiguousIn = (records: string, needsProof: boolean) => {

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { elementsOf, readRoot } from "../../../src/json/table.ts";
 import { countNames, type FactRow, readFacts } from "../../../src/rollouts/facts.ts";
-import { FactColumns } from "../../../src/rollouts/index/fact-columns.ts";
-import { TrajectoryFacts } from "../../../src/rollouts/index/trajectory-facts.ts";
+import { FactColumns, TrajectoryFacts } from "../../../src/rollouts/index/fact-columns.ts";
 
 const countsFrom = (turns: number) => ({
   ...{ turns, characters: turns + 1, tokens: turns + 2 },

@@ -2,7 +2,7 @@
 
 import { type Failure, isFailure } from "../../../failure.ts";
 import { openGroupReporter, reportDatasetProblems } from "../../../rollouts/dataset/dataset-problems.ts";
-import { finalizeGroup } from "../../../rollouts/dataset/group-metrics.ts";
+import { finalizeGroup } from "../../../rollouts/dataset/group-bytes.ts";
 import { formatLacks } from "../../../rollouts/dataset/missing-features.ts";
 import { isRemote, plainUrl } from "../../../rollouts/input/names.ts";
 import { inputChanged, invalidInput } from "../../../rollouts/rules/failures.ts";

@@ -1,15 +1,15 @@
 /** Sorts the rows and ranks the columns of a list, and prints notes about rows that it lacks. */
 
-import { Breaks, sortWithBreaks } from "../../system/breaks.ts";
-import { invalidOptionValue } from "../../system/failures.ts";
-import { compareDecimals, type Decimal, parseDecimal } from "../../text/decimal.ts";
-import { findNearest } from "../../text/nearest.ts";
-import { pluralize } from "../../text/sentences.ts";
-import type { ReplyList } from "../../wire/contract/replies.ts";
-import { findColumn } from "../json-fields.ts";
-import { formatPlainValue, readValue } from "../list.ts";
-import type { Screen } from "../screen.ts";
-import type { Column } from "../views.ts";
+import { Breaks, sortWithBreaks } from "../system/breaks.ts";
+import { invalidOptionValue } from "../system/failures.ts";
+import { compareDecimals, type Decimal, parseDecimal } from "../text/decimal.ts";
+import { findNearest } from "../text/nearest.ts";
+import { pluralize } from "../text/sentences.ts";
+import type { ReplyList } from "../wire/contract/replies.ts";
+import { findColumn } from "./json-fields.ts";
+import { formatPlainValue, readValue } from "./list.ts";
+import type { Screen } from "./screen.ts";
+import type { Column } from "./views.ts";
 
 type Order<Row> = Readonly<{ column: Column<Row>; descending: boolean }>;
 

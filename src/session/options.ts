@@ -1,8 +1,8 @@
-/** Defines the options of commands that read trajectories. */
+/** Defines options of several commands. */
 
-import * as cli from "../../cli/kinds.ts";
-import { toOptionArgs } from "../../text/sentences.ts";
-import { reject } from "../../text/units.ts";
+import * as cli from "../cli/kinds.ts";
+import { toOptionArgs } from "../text/sentences.ts";
+import { reject } from "../text/units.ts";
 
 export const formatOptions = cli.inGroup("formats", {
   from: cli.text("format of the files: rollcall, inspect, trl, …", "format", {
@@ -111,3 +111,11 @@ export const effectOption = (about: string) =>
     if (word.startsWith("-")) return reject("a number of at least 0");
     return parseNumber(word);
   });
+
+export const limitOption = cli.count("only the first n entries");
+export const orderOptions = cli.inGroup("order", {
+  sort: cli.commaList("columns to sort by; -column for descending order", "columns", (column) => column),
+  limit: limitOption,
+});
+
+export type OrderOptions = cli.Values<typeof orderOptions>;
