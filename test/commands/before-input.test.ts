@@ -9,6 +9,7 @@ import { testHost } from "../support/host.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "before-input-"));
 writeFileSync(join(folder, "taken"), "x");
+writeFileSync(join(folder, "empty"), "");
 writeFileSync(join(folder, "not-a-program"), "x");
 chmodSync(join(folder, "not-a-program"), 0o600);
 symlinkSync(join(folder, "no", "target"), join(folder, "dangling"));
@@ -68,6 +69,7 @@ describe("a command that reads standard input", () => {
     [`${log} --ledger /proc/x/l.db`, {}, 11, "cannot create the ledger at /proc/x/l.db"],
     [`${log} --ledger /proc/l.db`, {}, 11, "cannot create the ledger at /proc/l.db"],
     [`${log} --ledger ${folder}/none.db --require-ledger`, {}, 11, "--require-ledger"],
+    [`${log} --ledger ${folder}/empty --require-ledger`, {}, 11, "--require-ledger"],
     [`${log} --from nonsense`, {}, 2, "--from"],
     ["ledger resolve - --assume-logged --resend", {}, 2, "a request was either logged or not"],
     [`${log} --allow nonsense`, {}, 2, "nonsense"],

@@ -33,20 +33,6 @@ describe.concurrent("a malformed URL of a ledger", () => {
 });
 
 describe.concurrent("a ledger that cannot be used", () => {
-  it.for<[why: string, path: string, file?: string, ...options: string[]]>([
-    ["its folder is a file", "file/ledger.db", "file"],
-    ["its name is too long", "x".repeat(300)],
-    ["it is required and missing", "ledger.db", "a.jsonl", "--require-ledger"],
-    ["it is required and empty", "ledger.db", "ledger.db", "--require-ledger"],
-  ])("gives exit 11 and sends nothing if %s", async ([, path, file = "a.jsonl", ...options], context) => {
-    const { service, place } = await openPlace(context, { inFolder: true });
-    place.write(file, "");
-    const { code, error, stdout, stderr } = await place.log([
-      ...[place.write("a.jsonl", three), "--ledger", path, ...options],
-    ]);
-    expect([code, error?.code, stdout, service.requests()], stderr).toEqual([11, "storage", "", 0]);
-  });
-
   it("gives exit 11 if it is cut or overwritten", async (context) => {
     const { service, place } = await openPlace(context, { inFolder: true });
     const path = place.path("ledger.db");

@@ -1,16 +1,5 @@
-import {
-  copyFileSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
 import { describe, expect, it } from "vitest";
-import { groupOf, linesOf, oneEach, openPlace } from "../../promises/place.ts";
+import { groupOf, linesOf, openPlace } from "../../promises/place.ts";
 import { runHere } from "../../support/here.ts";
 import { filesOf } from "../../support/inputs.ts";
 import { newHome } from "../../support/run.ts";
@@ -67,55 +56,5 @@ describe.concurrent("rollcall ledger", { timeout: 90_000 }, () => {
     // A change needs a destination.
     const resolving = await place.run(["ledger", "resolve", "r1", "--resend"], { env });
     expect([resolving.code, resolving.stderr]).toEqual([2, expect.stringContaining("base_url is not set")]);
-  });
-});
-
-describe.concurrent("a file named by --ledger", { timeout: 60_000 }, () => {
-  it("keeps its content if the file is not a ledger", async (context) => {
-    const { service, place } = await openPlace(context);
-    const file = place.write("a.jsonl", two);
-    mkdirSync(place.path("own"));
-    const notes = place.write("own/notes.txt", "what I wrote\n".repeat(40));
-    await place.run(["log", "m", file, "--split", "train", "--local"]);
-    copyFileSync(`${place.env.XDG_DATA_HOME}/rollcall/local.db`, place.path("own/local.db"));
-    for (const foreign of [notes, place.path("own/local.db")]) {
-      utimesSync(foreign, 1, 1);
-      const before = [statSync(foreign).mode, readFileSync(foreign, "latin1")];
-      for (const args of [
-        ["log", "m", file, "--split", "train"],
-        ["ledger", "status"],
-        ["ledger", "verify", file],
-      ]) {
-        const ran = await place.run([...args, "--ledger", foreign]);
-        expect([ran.code, ran.stderr]).toEqual([11, expect.stringContaining(foreign)]);
-      }
-      expect([statSync(foreign).mode, readFileSync(foreign, "latin1")]).toEqual(before);
-      expect(statSync(foreign).mtimeMs).toBe(1000);
-    }
-    expect(readdirSync(place.path("own")).sort()).toEqual(["local.db", "notes.txt"]);
-    expect(service.requests()).toBe(0);
-  });
-
-  it("ends the run before the next request if the file is deleted or replaced", async (context) => {
-    for (const harm of ["deleted", "replaced", "unlocked"]) {
-      const { service, place } = await openPlace(context);
-      const ledger = place.path("ledger.db");
-      const file = place.write("a.jsonl", linesOf(groupOf(1), groupOf(2), groupOf(3)));
-      service.next(async (asked) => {
-        await asked.take();
-        const lock = readdirSync(place.folder).find((name) => name.startsWith("ledger.db.lock-")) ?? "";
-        if (harm === "unlocked") rmSync(place.path(lock));
-        else renameSync(ledger, `${ledger}.old`);
-        if (harm === "replaced") writeFileSync(ledger, "");
-        asked.answer(200);
-      });
-      const ran = await place.log([file, ...oneEach, "--ledger", ledger]);
-      expect([harm, ran.code, ran.error?.message]).toEqual([
-        harm,
-        11,
-        expect.stringContaining("was deleted, replaced or overwritten during the run: 1 group logged, 2 not logged"),
-      ]);
-      expect(service.logged).toEqual([1]);
-    }
   });
 });

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { filesOf, newFolder } from "../../support/inputs.ts";
-import { endOf, interruptWaiting, newHome, runRollcall, startInTurn, startRollcall } from "../../support/run.ts";
+import { interruptWaiting, newHome, runRollcall, startRollcall } from "../../support/run.ts";
 import { type Answer, json, scriptedServer } from "../../support/server.ts";
 
-import { account, group, line, log, none, parsed, two } from "./logging.ts";
+import { account, group, line, log, parsed, two } from "./logging.ts";
 
 describe("a failing run of rollcall log", () => {
   it("gives the next command with all necessary options", async () => {
@@ -55,22 +55,6 @@ describe("a failing run of rollcall log", () => {
       expect(await new Promise((settle) => child.on("close", settle))).toBe(code);
       expect(await stderr).toContain(words);
     }
-  });
-
-  it("prints a document after a second SIGTERM during a request", async () => {
-    const server = await scriptedServer([
-      {
-        answer: () => {
-          run.kill("SIGTERM");
-          run.kill("SIGTERM");
-        },
-      },
-    ]);
-    const run = startInTurn(["log", "m", two(), "--split", "t", "--json"], { env: account(server.url) });
-    const { code, stdout, stderr } = await endOf(run);
-    expect(code).toBe(8);
-    expect(stderr).toMatch(/: the run was .*\. Groups: 2 unknown, 0 logged, 0 not logged/);
-    expect(parsed(stdout)).toMatchObject({ status: "unknown", groups: { ...none, read: 2, unknown: 2 } });
   });
 
   const interruptReading = async (input: string): Promise<void> => {

@@ -47,41 +47,6 @@ describe("rollcall log --follow", () => {
       expect(resultOf(stdout).groups).toMatchObject({ read: 12, not_sent: 0, unknown: 0 });
   });
 
-  it("waits for the lock of another run up to --max-wait", async () => {
-    const waiting: ServerResponse[] = [];
-    const sink = await openSink((response) => void waiting.push(response));
-    const slow = follow(sink, fileWith(line(1)), ...soon, "--json");
-    await until(() => sink.bodies.length === 1);
-    const late = await follow(sink, fileWith(line(2)), ...soon, "--max-wait", "300ms", "--json").closed();
-    expect([late.code, JSON.parse(late.stderr.trim().split("\n").at(-1) ?? "").error.retryable]).toEqual([11, true]);
-    const other = follow(sink, fileWith(line(2)), ...soon);
-    await until(() => other.said.stderr.includes("waiting for another run that logs to the same model and split"));
-    waiting[0]?.end("{}");
-    await until(() => sink.bodies.length === 2);
-    waiting[1]?.end("{}");
-    expect([(await other.end()).code, (await slow.end()).code]).toEqual([0, 0]);
-  });
-
-  it("does not resend a request that kill -9 left unknown, unless --on-unknown resend is given", async () => {
-    const sink = await openSink((response, at) => (at === 1 ? undefined : void response.end("{}")));
-    const file = fileWith(line(1) + line(2));
-    const first = follow(sink, file, ...soon);
-    await until(() => sink.bodies.length === 1);
-    first.kill("SIGKILL");
-    await first.closed();
-    appendFileSync(file, line(3));
-    const second = follow(sink, file, ...soon, "--json");
-    await until(() => sink.bodies.length === 2);
-    const left = await second.end();
-    expect([left.code, sink.groups()]).toEqual([8, [[1], [2], [3]]]);
-    expect(resultOf(left.stdout).groups).toMatchObject({ read: 3, logged: 1, unknown: 2 });
-    const third = follow(sink, file, ...soon, "--on-unknown", "resend", "--json");
-    await until(() => sink.bodies.length === 3);
-    const settled = await third.end();
-    expect([settled.code, sink.bodies[2]]).toEqual([0, sink.bodies[0]]);
-    expect(resultOf(settled.stdout).groups).toMatchObject({ read: 3, logged: 2, already_logged: 1 });
-  });
-
   it("sends a request once more at Ctrl-C if the service had asked to wait", async () => {
     const sink = await openSink((response, at) => {
       if (at === 1) response.writeHead(429, { "Retry-After": "100" });
@@ -105,27 +70,6 @@ describe("rollcall log --follow", () => {
     const { code, stdout } = await run.closed();
     expect([code, sink.groups()]).toEqual([0, [[1], [2], [3]]]);
     expect(resultOf(stdout).groups).toMatchObject({ read: 3, logged: 3 });
-  });
-
-  it("exits with 5 if the service does not take a request in time, and the next run continues", async () => {
-    const sink = await openSink((response, at) => void (at < 3 ? response.writeHead(429).end() : response.end("{}")));
-    const file = fileWith(line(1));
-    const first = await follow(sink, file, ...soon, "--max-wait", "1ms", "--json").closed();
-    expect([first.code, JSON.parse(first.stderr).error.retryable]).toEqual([5, true]);
-    const asked = sink.bodies.length;
-    const second = follow(sink, file, ...soon, "--json");
-    await until(() => sink.bodies.length > Math.max(asked, 2));
-    expect((await second.end()).code).toBe(0);
-    expect(new Set(sink.bodies).size).toBe(1);
-  });
-
-  it("abandons the request in flight after a second signal, and reports the request as unknown", async () => {
-    const sink = await openSink(() => undefined);
-    const run = follow(sink, fileWith(line(1)), ...soon, "--json");
-    await until(() => sink.bodies.length === 1);
-    await run.signal("SIGINT");
-    const { code, stdout } = await run.end();
-    expect([code, resultOf(stdout).groups.unknown]).toEqual([8, 1]);
   });
 
   it("sends the remaining groups after a first signal, and abandons them after a second signal", async () => {

@@ -1,21 +1,10 @@
-import { appendFileSync, existsSync, readFileSync } from "node:fs";
+import { appendFileSync, existsSync, renameSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { newFolder } from "../../support/inputs.ts";
 import { runRollcall } from "../../support/run.ts";
 import { runOnTerminal } from "../../support/terminal.ts";
 
-import {
-  fileWith,
-  follow,
-  line,
-  never,
-  openSink,
-  quiet,
-  resultOf,
-  rewardsIn,
-  rulesIn,
-  soon,
-  until,
-} from "./following.ts";
+import { fileWith, follow, line, never, openSink, quiet, resultOf, rulesIn, soon, until } from "./following.ts";
 
 describe("rollcall log --follow", () => {
   it("sends new groups after --every, and exits with 0 after Ctrl-C", async () => {
@@ -33,65 +22,6 @@ describe("rollcall log --follow", () => {
     expect([status, groups.read, groups.logged, groups.not_sent]).toEqual(["logged", 4, 4, 0]);
     expect(metrics["train/reward"]).toBe(2.5);
     expect(warnings).toEqual([]);
-  });
-
-  it("prints the metrics of check for a large file that grows", { tags: "slow" }, async () => {
-    const sink = await openSink();
-    const group = (at: number) => {
-      const message = { role: "assistant", content: `${"word ".repeat(60)}${at}` };
-      const own = (reward: number) => ({
-        messages_and_choices: [message],
-        reward,
-        metrics: { step: at / 8, even: at % 2 === 0 },
-      });
-      return `${JSON.stringify({ trajectories: [own(at / 1000), own(1 - at / 1000)] })}\n`;
-    };
-    const some = (from: number, to: number) => Array.from({ length: to - from }, (_, at) => group(from + at)).join("");
-    const file = fileWith(some(0, 3000));
-    expect(readFileSync(file).length).toBeGreaterThan(2 ** 20);
-    const run = follow(sink, file, "--every", "50ms", "--json");
-    await until(() => sink.groups().length === 3000);
-    appendFileSync(file, some(3000, 3005));
-    await until(() => sink.groups().length === 3005);
-    const { code, stdout, stderr } = await run.end();
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    const whole = await runRollcall(["check", file, "--split", "train", "--json"], {});
-    expect(resultOf(stdout).metrics).toEqual(resultOf(whole.stdout).metrics);
-    expect(resultOf(stdout).groups).toMatchObject({ read: 3005, logged: 3005 });
-  });
-
-  it("sends a full request immediately, and the remaining groups at its end", async () => {
-    const sink = await openSink();
-    const limit = 1000;
-    const file = fileWith(Array.from({ length: 40 }, (_, at) => line(at)).join(""));
-    const run = follow(sink, file, ...never, "--max-request-size", String(limit), "--json");
-    await until(() => sink.groups().length === 30);
-    const before = sink.bodies.length;
-    const { code, stdout } = await run.end("SIGTERM");
-    expect([code, sink.bodies.length]).toEqual([0, before + 1]);
-    expect(sink.groups()).toEqual(Array.from({ length: 40 }, (_, at) => [at]));
-    const sizes = sink.bodies.map((body) => body.length);
-    expect(Math.max(...sizes)).toBeLessThanOrEqual(limit);
-    expect(Math.min(...sizes.slice(0, -1))).toBeGreaterThan(limit - 2 * line(39).length);
-    expect(resultOf(stdout).requests).toBe(before + 1);
-    expect(rulesIn(stdout)).not.toContain("split-requests");
-  });
-
-  it("leaves an unfinished line to the next run, with a warning", async () => {
-    const sink = await openSink();
-    const file = fileWith(line(1) + line(2).slice(0, 30));
-    const first = follow(sink, file, ...soon, "--json");
-    await until(() => sink.groups().length === 1);
-    const left = await first.end();
-    expect([left.code, resultOf(left.stdout).status]).toEqual([130, "partial"]);
-    expect(rulesIn(left.stdout)).toContain("incomplete-line");
-    appendFileSync(file, line(2).slice(30));
-    const second = follow(sink, file, ...soon, "--json");
-    await until(() => sink.groups().length === 2);
-    const ended = await second.end();
-    expect(ended.code).toBe(0);
-    expect(sink.groups()).toEqual([[1], [2]]);
-    expect(resultOf(ended.stdout).groups).toMatchObject({ read: 2, logged: 1, already_logged: 1 });
   });
 
   it.each([
@@ -169,23 +99,6 @@ describe("rollcall log --follow", () => {
     expect(resultOf(stdout)).toMatchObject({ groups: { logged: 1, rejected: 3 } });
   });
 
-  it("halves a request after 413, and sends no larger request afterwards", async () => {
-    const limit = line(1).length * 3;
-    const sink = await openSink(
-      (response, _, body) => void response.writeHead(body.length > limit ? 413 : 200).end("{}"),
-    );
-    const file = fileWith(Array.from({ length: 8 }, (_, at) => line(at)).join(""));
-    const run = follow(sink, file, ...soon, "--json");
-    const logged = () => sink.bodies.filter((body) => body.length <= limit).flatMap(rewardsIn);
-    await until(() => logged().length === 8);
-    const refused = sink.bodies.filter((body) => body.length > limit).length;
-    appendFileSync(file, Array.from({ length: 8 }, (_, at) => line(at + 8)).join(""));
-    await until(() => logged().length === 16);
-    const { code } = await run.end();
-    expect([code, sink.bodies.filter((body) => body.length > limit).length]).toEqual([0, refused]);
-    expect(logged()).toEqual(Array.from({ length: 16 }, (_, at) => [at]));
-  });
-
   it("shows on a terminal the part of the file that was read, and the number of logged groups", async () => {
     const sink = await openSink();
     const long = (reward: number) => line(reward).replace("done", "x".repeat(10_000));
@@ -200,5 +113,82 @@ describe("rollcall log --follow", () => {
       ],
     });
     expect([code, /sending|B\/s/.test(written)]).toEqual([0, false]);
+  });
+
+  it("reads a renamed file to its end, and continues with the new file of that name", async () => {
+    const sink = await openSink();
+    const file = fileWith(line(0) + line(1, "a") + line(2, "a"));
+    const run = follow(sink, file, ...soon, "--json");
+    await until(() => sink.groups().length === 1);
+    renameSync(file, `${file}.1`);
+    writeFileSync(file, line(4));
+    appendFileSync(`${file}.1`, line(3, "a"));
+    await until(() => sink.groups().length === 3);
+    const { code, stdout } = await run.end();
+    expect(code).toBe(0);
+    expect(sink.groups()).toEqual([[0], [1, 2, 3], [4]]);
+    expect(resultOf(stdout).groups).toMatchObject({ read: 3, logged: 3 });
+  });
+
+  it.each([
+    ["shorter", (long: (reward: number) => string) => long(2) + long(3)],
+    ["as long, and alike at both ends", (long: (reward: number) => string) => long(1) + long(3) + long(2)],
+    ["longer, and alike at both ends", (long: (reward: number) => string) => long(1) + long(3) + long(2) + long(4)],
+  ])("reads a rewritten file from its start if the old content was sent: %s", async (_, anew) => {
+    const sink = await openSink();
+    const long = (reward: number) =>
+      `${JSON.stringify({ a: "x".repeat(300), messages_and_choices: [{ role: "assistant" }], reward, z: "x".repeat(300) })}\n`;
+    const file = fileWith(long(1) + long(9) + long(2));
+    const run = follow(sink, file, ...soon);
+    await until(() => sink.groups().length === 3);
+    // Groups that were sent before are not sent again.
+    writeFileSync(file, anew(long));
+    appendFileSync(file, long(5));
+    await until(() => sink.groups().flat().includes(5));
+    const { code, stderr } = await run.end();
+    const news = [...anew(long).matchAll(/"reward":(\d)/g)].map(([, reward]) => Number(reward));
+    expect([code, sink.groups().flat()]).toEqual([0, [1, 9, 2, ...news.filter((reward) => reward > 2), 5]]);
+    expect(stderr).toContain("was rewritten");
+  });
+
+  it.each([
+    ["a folder", newFolder, "expected a file, found a folder"],
+    ["another kind of file", () => fileWith("PAR1...."), "a Parquet file"],
+  ])("refuses %s", async (_, make, says) => {
+    const { code, stderr } = await follow(await openSink(), make()).closed();
+    expect([code, stderr.includes(says)]).toEqual([3, true]);
+  });
+
+  it("closes an open group if another run sent the written part of the group", async () => {
+    const sink = await openSink();
+    const file = fileWith(line(0) + line(1, "a") + line(2, "a"));
+    const run = follow(sink, file, ...soon, "--json");
+    await until(() => sink.groups().length === 1);
+    const plain = await runRollcall(["log", "m", file, "--split", "train", "--json"], { env: sink.env });
+    expect(resultOf(plain.stdout).groups).toMatchObject({ logged: 1, already_logged: 1 });
+    appendFileSync(file, line(3, "a") + line(4));
+    await until(() => sink.groups().length === 4);
+    const { code, stdout } = await run.end();
+    expect([code, sink.groups()]).toEqual([0, [[0], [1, 2], [3], [4]]]);
+    expect(rulesIn(stdout)).toContain("group-changed");
+  });
+
+  it("sends an idle group, warns if the group grows, and recognizes both parts in the next run", async () => {
+    const sink = await openSink();
+    const file = fileWith(line(1, "a") + line(2, "a"));
+    const args = [...soon, "--group-idle", "50ms", "--json"];
+    const first = follow(sink, file, ...args);
+    await until(() => sink.groups().length === 1);
+    appendFileSync(file, line(3, "a"));
+    await until(() => sink.groups().length === 2);
+    const grown = await first.end();
+    expect([grown.code, sink.groups()]).toEqual([0, [[1, 2], [3]]]);
+    expect(rulesIn(grown.stdout)).toContain("group-changed");
+    appendFileSync(file, line(4));
+    const again = follow(sink, file, ...args);
+    await until(() => sink.groups().length > 2);
+    const { code, stdout } = await again.end();
+    expect([code, sink.groups()]).toEqual([0, [[1, 2], [3], [4]]]);
+    expect(resultOf(stdout).groups).toMatchObject({ read: 3, logged: 1, already_logged: 2 });
   });
 });
