@@ -18,7 +18,7 @@ export const program = {
   treeshake: {
     moduleSideEffects: [
       {
-        test: /\/src\/(catalogs\.ts|(output|calls|rollouts\/(check|dataset|rules)|logging\/send)\/)/,
+        test: /\/src\/(output|calls|rollouts\/(check|dataset|rules)|logging\/send)\//,
         sideEffects: false,
       },
     ],

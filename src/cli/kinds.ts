@@ -42,9 +42,7 @@ export type Values<Of extends OptionKinds> = {
 /** A `default` here is only stated, because settings or the input can override it. */
 export type OptionFacts = Pick<OptionKind<unknown>, "default">;
 
-export const flag = (about: string, facts: OptionFacts = {}): OptionKind<boolean> => {
-  return { about, initial: false, parse: () => true, ...facts };
-};
+export const flag = (about: string): OptionKind<boolean> => ({ about, initial: false, parse: () => true });
 
 export const custom = <Value>(
   about: string,
@@ -112,8 +110,7 @@ export const list = <Item>(
   facts: OptionFacts = {},
 ): OptionKind<readonly Item[]> => ({ about, placeholder, repeatable: true, initial: [], parse, ...facts });
 
-export const repeated = (about: string, placeholder = "", facts: OptionFacts = {}) =>
-  list(about, placeholder, (word) => [word], facts);
+export const repeated = (about: string, placeholder = "") => list(about, placeholder, (word) => [word]);
 
 export const splitAtCommas = (word: string) => word.split(",").map((each) => each.trim());
 

@@ -114,12 +114,11 @@ const testCredential = async (
   context: Context,
   settings: Settings,
   uses: readonly CredentialUse[],
-  retries = true,
 ): Promise<{ state: KeyState; use?: CredentialUse; failure?: Failure }> => {
   const test = await findTest(settings, uses);
   if (!test) return { state: "not tested" };
   const { use, send, sendWithoutKey } = test;
-  const opening = openServiceClient(context, settings, retries);
+  const opening = openServiceClient(context, settings);
   try {
     await send(await opening);
     return { state: "accepted" };

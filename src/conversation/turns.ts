@@ -1,7 +1,7 @@
 /** Converts messages and choices to turns. */
 import * as raw from "../json/raw-json.ts";
 import * as messages from "./message.ts";
-import { pairCalls } from "./pairing.ts";
+import { pairCalls } from "./message.ts";
 
 export type Turn = Readonly<{
   /** The index in the list of messages and choices. */

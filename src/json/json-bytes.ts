@@ -1,5 +1,5 @@
 /** Walks bytes of JSON, and reads parsed values. */
-import { compareDecimals, parseDecimal } from "../text/decimal.ts";
+import { compareDecimals, parseDecimal } from "../text/units.ts";
 import { parseJson } from "./raw-json.ts";
 
 export { isObject, type JsonObject, parseJson } from "./raw-json.ts";

@@ -1,8 +1,8 @@
 /** Prints lists as tables, TSV or JSON, and the facts of a result. */
 
 import * as raw from "../json/raw-json.ts";
-import { roundForDisplay } from "../text/decimal.ts";
 import { pluralize } from "../text/sentences.ts";
+import { roundForDisplay } from "../text/units.ts";
 import * as jsonFields from "./json-fields.ts";
 import { printPage } from "./page.ts";
 import type { Screen } from "./screen.ts";

@@ -2,9 +2,9 @@
 
 import { Breaks, sortWithBreaks } from "../system/breaks.ts";
 import { invalidOptionValue } from "../system/failures.ts";
-import { compareDecimals, type Decimal, parseDecimal } from "../text/decimal.ts";
 import { findNearest } from "../text/nearest.ts";
 import { pluralize } from "../text/sentences.ts";
+import { compareDecimals, type Decimal, parseDecimal } from "../text/units.ts";
 import type { ReplyList } from "../wire/contract/replies.ts";
 import { findColumn } from "./json-fields.ts";
 import { formatPlainValue, readValue } from "./list.ts";

@@ -1,6 +1,6 @@
 /** Lays out a list for a terminal. cli-table3 aligns the cells. */
 import Table from "cli-table3";
-import { formatRounded, parseDecimal } from "../text/decimal.ts";
+import { formatRounded, parseDecimal } from "../text/units.ts";
 import type { TextCleaner } from "./cleaner.ts";
 import type { CellTag, Paint, ShownColumn } from "./views.ts";
 import { truncate, widthOf } from "./width.ts";

@@ -5,8 +5,8 @@ import type { SettingFlags } from "../settings/layers.ts";
 import { readSettings, type Settings } from "../settings/read.ts";
 import { toOptionArgs } from "../text/sentences.ts";
 import { formatSeconds } from "../text/units.ts";
+import type { Retry } from "../wire/client/build-request.ts";
 import type { Client } from "../wire/client/client.ts";
-import type { Retry } from "../wire/client/request-options.ts";
 import { type Endpoint, fillPath, logTrajectories, type PathValues } from "../wire/contract/endpoint.ts";
 import type { Context, GlobalFlags } from "./context.ts";
 
@@ -30,14 +30,13 @@ export const formatRetry = ({ attempt, waitMs, leftMs }: Retry) => {
   return `retrying in ${format(waitMs)} (attempt ${attempt}, ${format(waitMs + leftMs)} left)`;
 };
 
-export const openServiceClient = async (context: Context, settings: Settings, retries = true): Promise<Client> => {
+export const openServiceClient = async (context: Context, settings: Settings): Promise<Client> => {
   const module = await import("../wire/client/client.ts");
   const local = settings.local ? await getLocalService(context, settings) : undefined;
   const project = settings.get("project");
   return context.closeAtEnd(
     new module.ServiceClient({
       ...toRequestOptions(context, settings),
-      retries,
       baseUrl: (host) => local?.url ?? settings.serviceUrl(host),
       credential: async (use, origin) =>
         local ? { secret: local.key, from: "the local service" } : await settings.credential(use, origin),

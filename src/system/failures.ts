@@ -27,8 +27,8 @@ export const invalidOptionValue = (option: string, value: string, wanted: string
   return new Failure("usage", "invalid-option-value", message, formatSuggestion(suggestion));
 };
 
-export const conflictingOptions = (first: string, second: string, why: string, hint?: string) =>
-  new Failure("usage", "conflicting-options", `cannot combine ${first} and ${second}: ${why}`, { hint });
+export const conflictingOptions = (first: string, second: string, why: string) =>
+  new Failure("usage", "conflicting-options", `cannot combine ${first} and ${second}: ${why}`);
 
 export const requiredOptionMissing = (option: string, needs: string) =>
   new Failure("usage", "required-option-missing", `${option} requires ${needs}`);

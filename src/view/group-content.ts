@@ -1,6 +1,6 @@
 /** Reads a group. */
 
-import { type PairedCall, pairCalls } from "../conversation/pairing.ts";
+import { type PairedCall, pairCalls } from "../conversation/message.ts";
 import { isObject, sliceText } from "../json/json-bytes.ts";
 import { formatIndented, parseRawJson } from "../json/raw-json.ts";
 import * as table from "../json/table.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { OpenCalls } from "../../src/conversation/pairing.ts";
+import { OpenCalls } from "../../src/conversation/message.ts";
 import { itHolds } from "../support/property.ts";
 
 /** Undefined: without an id. */

@@ -23,7 +23,7 @@ const modules: Readonly<Record<string, Module>> = {
   run: { imports: "cli commands output session settings" },
   commands: {
     imports:
-      "calls catalogs cli conversation logging/ledger logging/send output rollouts/dataset rollouts/facts rollouts/formats rollouts/index rollouts/input rollouts/rules rollouts/stats service session session/options settings view wire/client wire/contract",
+      "calls cli conversation logging/ledger logging/send output rollouts/dataset rollouts/facts rollouts/formats rollouts/index rollouts/input rollouts/rules rollouts/stats service session session/options settings view wire/client wire/contract",
   },
   session: {
     imports:
@@ -89,14 +89,13 @@ const modules: Readonly<Record<string, Module>> = {
   "rollouts/rules": {},
   calls: { imports: "conversation" },
   conversation: {},
-  catalogs: { imports: "wire/contract" },
   // Saved secrets are redacted before the settings are read.
   settings: { imports: "database wire/contract", packages: "conf", uses: "files processes" },
   "wire/client": {
     imports: "wire/contract",
     packages: "undici",
     uses: "files network processes",
-    open: "client exchange failures request-options retry",
+    open: "build-request client exchange failures retry",
   },
   "wire/contract": { packages: "zod" },
   database: { packages: "libsql pg", uses: "files network" },

@@ -5,9 +5,8 @@ import { readConversation } from "../../calls/read-conversation.ts";
 import { type ContentPart, type Media, type Turn, toTurns } from "../../conversation/turns.ts";
 import * as raw from "../../json/raw-json.ts";
 import { groupDigits } from "../../output/page.ts";
-import type { Section } from "../../output/views.ts";
-import { roundForDisplay } from "../../text/decimal.ts";
-import { formatRoundedSize } from "../../text/units.ts";
+import type { Line, Section } from "../../output/views.ts";
+import { formatRoundedSize, roundForDisplay } from "../../text/units.ts";
 
 /** `vendorPrefix` replaces `vendor` in keys such as `vendor_user_id` (interface 2.4). */
 export type CallViewOptions = Readonly<
@@ -41,13 +40,15 @@ const maxExceptionLines = 120;
 const toTreeSection = (title: string, value: raw.RawJson | undefined, options: Section = {}) =>
   value ? [{ title, block: formatTree(value), isQuoted: true, ...options }] : [];
 
-const tones = { ok: "good", failed: "bad", running: "warning", deleted: "faint", unknown: "warning" } as const;
+const tones: ReadonlyMap<string, Line["tone"]> = new Map([
+  ["ok", "good"],
+  ["failed", "bad"],
+  ["deleted", "faint"],
+]);
 
 const listFacts = (call: raw.RawJson, options: CallViewOptions) => {
   const { vendorPrefix: prefix, costs, storageSize, totalStorageSize } = options;
   const state = callFacts.findState(call, prefix);
-  const status = callFacts.readStatus(call, prefix);
-  const isUsual = status === undefined || ["success", "error", "running"].includes(status);
   const reward = raw.findValue(call, "attributes", "reward");
   const hasReward = reward?.kind === "number" || reward?.kind === "word";
   const facts: Readonly<Record<string, readonly string[]>> = {
@@ -59,7 +60,7 @@ const listFacts = (call: raw.RawJson, options: CallViewOptions) => {
     "total size": totalStorageSize ? [formatStorageSize(call, "total_storage_size_bytes")] : [],
   };
   return [
-    { label: "status", text: isUsual ? state : `${state} (${status})`, tone: tones[state] },
+    { label: "status", text: state, tone: tones.get(state) ?? "warning" },
     ...Object.entries(facts).flatMap(([label, texts]) => texts.map((text) => ({ label, text }))),
     ...listFields(call, { id: "id", parent_id: "parent", thread_id: "thread", turn_id: "turn" }, prefix),
   ];

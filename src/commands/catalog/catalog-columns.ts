@@ -1,10 +1,9 @@
 /** Defines the columns of models and catalog entries (interface 2.3, 2.5), whose order output.md promises. */
 
-import { parseAmount, priceUnit, readDay, toShownPrice } from "../../catalogs.ts";
 import { type CellTag, type Column, type SpelledValue, spellCell } from "../../output/views.ts";
-import { formatDecimal } from "../../text/decimal.ts";
-import { dayMs, formatUnixDay, utcDay } from "../../text/units.ts";
+import { dayMs, formatDecimal, formatUnixDay, utcDay } from "../../text/units.ts";
 import type { ModelEntry } from "../../wire/contract/reads.ts";
+import { parseAmount, priceUnit, readDay, toShownPrice } from "./filter.ts";
 
 type Display = Omit<Column<ModelEntry>, "name">;
 

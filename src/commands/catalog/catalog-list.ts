@@ -1,5 +1,5 @@
 /** Lists the inference models or the entries of a catalog. A list of one model is a page on a terminal. */
-import { checkFilterWords, filterModels, parseAmount, priceNames } from "../../catalogs.ts";
+
 import { isObject } from "../../json/json-bytes.ts";
 import { readSpelledObject } from "../../output/json-fields.ts";
 import { formatCell, printList } from "../../output/list.ts";
@@ -14,6 +14,7 @@ import { pluralize } from "../../text/sentences.ts";
 import * as contract from "../../wire/contract/reads.ts";
 import { entryColumns, modelColumns } from "./catalog-columns.ts";
 import type { CatalogOptions } from "./command.ts";
+import { checkFilterWords, filterModels, parseAmount, priceNames } from "./filter.ts";
 
 type ListName = "models" | "analysis" | "router";
 type ListOptions = Partial<CatalogOptions> & OrderOptions & { readonly pattern: string | undefined };

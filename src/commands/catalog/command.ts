@@ -1,13 +1,12 @@
 /** Defines `rollcall catalog` (interface 4.4 and 4.5). */
 
-import { priceNames } from "../../catalogs.ts";
 import { type Command, command } from "../../cli/command.ts";
 import { commaList, custom, inGroup, text, type Values } from "../../cli/kinds.ts";
 import { orderOptions } from "../../session/options.ts";
-import { parseDecimal } from "../../text/decimal.ts";
 import { findNearest } from "../../text/nearest.ts";
 import { formatList } from "../../text/sentences.ts";
-import { parseCount, reject } from "../../text/units.ts";
+import { parseCount, parseDecimal, reject } from "../../text/units.ts";
+import { priceNames } from "./filter.ts";
 
 const wordsOption = (about: string) => commaList(about, "name", (word) => word || reject("words separated by commas"));
 

@@ -16,7 +16,7 @@ import type { Context } from "../../session/context.ts";
 import { checkReport } from "../../session/output-files.ts";
 import { printWarnings } from "../../session/print-problems.ts";
 import { readRollouts } from "../../session/read-rollouts.ts";
-import { roundForDisplay } from "../../text/decimal.ts";
+import { roundForDisplay } from "../../text/units.ts";
 import type { CheckOptions } from "./command.ts";
 
 type MeasuredResult = CheckResult & Readonly<{ metrics: Awaited<ReturnType<typeof computeMetrics>> }>;

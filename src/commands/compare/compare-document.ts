@@ -3,7 +3,7 @@ import type { ProblemDocument } from "../../failure.ts";
 import type { KeyColumn } from "../../output/views.ts";
 import { rewardTolerance } from "../../rollouts/index/metrics.ts";
 import type { Compared } from "../../rollouts/stats/compare.ts";
-import { formatForDisplay } from "../../text/decimal.ts";
+import { formatForDisplay } from "../../text/units.ts";
 
 export interface CompareDocument extends Compared {
   /** The pairs whose reward changed most. */

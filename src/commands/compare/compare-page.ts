@@ -2,9 +2,8 @@
 import { printPage } from "../../output/page.ts";
 import type { Screen } from "../../output/screen.ts";
 import type { Line, Section } from "../../output/views.ts";
-import { formatForDisplay } from "../../text/decimal.ts";
 import { pluralize } from "../../text/sentences.ts";
-import { formatShare } from "../../text/units.ts";
+import { formatForDisplay, formatShare } from "../../text/units.ts";
 import { type ChangedMeasure, type CompareDocument, formatSigned, listChanges } from "./compare-document.ts";
 import { findSign, judgeReward } from "./verdict.ts";
 import { type ComparedRuns, listNext, listSources, listWarnings, nameSources } from "./where-from.ts";

@@ -21,8 +21,8 @@ import {
 } from "../../session/print-problems.ts";
 import { readRollouts } from "../../session/read-rollouts.ts";
 import { conflictingOptions } from "../../system/failures.ts";
-import { formatForDisplay } from "../../text/decimal.ts";
 import { formatList, pluralize } from "../../text/sentences.ts";
+import { formatForDisplay } from "../../text/units.ts";
 import type { CompareOptions } from "./command.ts";
 import { type ChangedPair, type CompareDocument, documentKeys, listRows, rowColumns } from "./compare-document.ts";
 import { printComparePage } from "./compare-page.ts";

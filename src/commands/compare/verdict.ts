@@ -3,8 +3,8 @@
 import { rewardTolerance } from "../../rollouts/index/metrics.ts";
 import type { Compared } from "../../rollouts/stats/compare.ts";
 import type { Interval } from "../../rollouts/stats/intervals.ts";
-import { formatForDisplay } from "../../text/decimal.ts";
 import { pluralize } from "../../text/sentences.ts";
+import { formatForDisplay } from "../../text/units.ts";
 import { formatSigned } from "./compare-document.ts";
 
 type Judged = Pick<Compared, "reward" | "transitions">;

@@ -5,8 +5,7 @@ import { readValue } from "../../output/list.ts";
 import type { Column } from "../../output/views.ts";
 import { isCutOff, lengthNames } from "../../rollouts/facts.ts";
 import type { Stats } from "../../rollouts/stats/stats-slice.ts";
-import { formatForDisplay } from "../../text/decimal.ts";
-import { formatShare } from "../../text/units.ts";
+import { formatForDisplay, formatShare } from "../../text/units.ts";
 
 /** The display of a column with numbers. */
 export const numbers = { align: "right", isRounded: true } as const;

@@ -5,9 +5,8 @@ import type { Line, Section } from "../../output/views.ts";
 import { lengthNames } from "../../rollouts/facts.ts";
 import { describeSketch, type Sketch } from "../../rollouts/index/sketch.ts";
 import type { Stats } from "../../rollouts/stats/stats-slice.ts";
-import { formatForDisplay as format } from "../../text/decimal.ts";
 import { pluralize } from "../../text/sentences.ts";
-import { formatShare } from "../../text/units.ts";
+import { formatForDisplay as format, formatShare } from "../../text/units.ts";
 
 /** @param copies describes copies of trajectories, if they are many */
 export const printStatsPage = async (

@@ -13,7 +13,7 @@ import { Value } from "../../json/value.ts";
 import { pluralize } from "../../text/sentences.ts";
 import { findForeignTurn } from "../chat-marks.ts";
 import { decideFinish, type Notes, openFinish, type SampledRecord, type StatedReasons } from "../finish-reason.ts";
-import { OpenCalls } from "../pairing.ts";
+import { OpenCalls } from "../message.ts";
 
 /** Also receives the values that a conversion leaves out. */
 export interface ConversionNotes extends Notes {

@@ -1,9 +1,9 @@
 /** Attempts a request until its outcome is final or no retry is allowed, and finds its calls' ids. */
 
 import { getValue, parseJson } from "../../json/json-bytes.ts";
+import type { Retry } from "../../wire/client/build-request.ts";
 import type { Attempt } from "../../wire/client/client.ts";
 import { isQuotaUsedUp } from "../../wire/client/failures.ts";
-import type { Retry } from "../../wire/client/request-options.ts";
 import { logTrajectories } from "../../wire/contract/endpoint.ts";
 import type { RecordedRequest } from "../ledger/run-ledger.ts";
 import { type Delivery, reportProgress, type SentRequest } from "./delivery.ts";

@@ -2,8 +2,8 @@
 
 import type { Failure } from "../../failure.ts";
 import type { Host } from "../../system/host.ts";
+import type { Retry } from "../../wire/client/build-request.ts";
 import type { Client } from "../../wire/client/client.ts";
-import type { Retry } from "../../wire/client/request-options.ts";
 import type { LedgerEvents, LedgerPolicy } from "../ledger/run-ledger.ts";
 
 /** The options and settings of a run. */

@@ -1,6 +1,6 @@
 /** Pairs the calls of a trajectory with their results, for rules and facts. */
 
-import { OpenCalls } from "../../conversation/pairing.ts";
+import { OpenCalls } from "../../conversation/message.ts";
 import type { JsonTable } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
 import { shortenName } from "../rules/positions.ts";

@@ -3,12 +3,12 @@
 import type { Failure } from "../../failure.ts";
 import { bomLength } from "../../json/json-bytes.ts";
 import type { Endpoint, PathValues } from "../contract/endpoint.ts";
+import type { ClientOptions, Retry } from "./build-request.ts";
 import { buildHeaders, findTarget, toShownHeaders, traceRequest } from "./build-request.ts";
 import type { Connections } from "./connections.ts";
 import * as exchanges from "./exchange.ts";
 import * as failures from "./failures.ts";
 import { decodeBody, isWebPage } from "./reply-body.ts";
-import type { ClientOptions, Retry } from "./request-options.ts";
 import * as retries from "./retry.ts";
 
 /** The service computes metrics before it answers a log request. */

@@ -3,12 +3,12 @@ import { cutText, fieldPrefix, inProfile } from "../../text/sentences.ts";
 import { formatMiB, formatSeconds, maxTimerMs } from "../../text/units.ts";
 import { type Credential, urlSettingName } from "../contract/endpoint.ts";
 import { type ExchangeResult, maxReplyBytes } from "./exchange.ts";
-import { findStatedError, inspectBody, isQuotaUsedUp } from "./reply-message.ts";
+import { findStatedError, inspectBody, isQuotaUsedUp } from "./reply-body.ts";
 import { isTransientStatus } from "./retry.ts";
 import { hostAndPort, isForwardedByProxy, type RequestTarget, type Route, withoutQuery } from "./route.ts";
 import { connectTimeoutMs, TransportError, tlsCodes } from "./transport-error.ts";
 
-export { findStatedError, isQuotaUsedUp } from "./reply-message.ts";
+export { findStatedError, isQuotaUsedUp } from "./reply-body.ts";
 
 export interface AttemptResult extends ExchangeResult {
   retryAfterMs: number | undefined;

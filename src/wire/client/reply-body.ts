@@ -1,6 +1,9 @@
-/** Decompresses the bodies of replies, and recognizes web pages. */
+/** Decompresses the bodies of replies, and finds web pages, messages and errors in them. */
 import type { Transform } from "node:stream";
+import { isObject, parseJson } from "../../json/json-bytes.ts";
+import { compactJson } from "../../json/raw-json.ts";
 import { getErrorCode } from "../../system/files.ts";
+import { cutText } from "../../text/sentences.ts";
 import type { ReplyHeaders } from "../contract/replies.ts";
 import type { ExchangeResult } from "./exchange.ts";
 import { TransportError } from "./transport-error.ts";
@@ -86,4 +89,105 @@ const skipProlog = (text: string) => {
     const at = rest.indexOf(end, 2);
     rest = at < 0 ? "" : rest.slice(at + end.length).trimStart();
   }
+};
+
+/** Assumed: these words in `type`, `code` and so on mean that waiting for minutes does not help. */
+const quotaWords =
+  /"(?:error|code|type|reason|status|name|error_code)"\s*:\s*"(?:[\w.-]*_)?(?:insufficient_(?:quota|funds|credits?|balance)|quota_exhausted|billing_(?:hard_limit_reached|not_active)|(?:usage|spend|credit|budget)_limit_(?:reached|exceeded)|out_of_credits?|credits_exhausted)"/i;
+
+/** True for a 429 that a later attempt would get, too. */
+export const isQuotaUsedUp = (status: number | undefined, bytes: Uint8Array) =>
+  status === 429 && quotaWords.test(Buffer.from(bytes.subarray(0, maxQuotaBytes)).toString("latin1"));
+
+const maxQuotaBytes = 2 ** 16;
+
+/**
+ * Returns the error in an answer with a success status. vLLM answers `{"object":"error","message":…}`, Gemini
+ * `[{"error":…}]`, and FastAPI `{"detail":…}`.
+ */
+export const findStatedError = (bytes: Uint8Array, clean: (text: string) => string = String) => {
+  const replies = [parseJson(Buffer.from(bytes.subarray(0, maxSearchedBytes)).toString())?.value].flat();
+  for (const reply of replies.filter(isObject)) {
+    const { object, type, status, code, statusCode, success, ok } = reply;
+    const isError = [object, type, status, code, statusCode].some((value) =>
+      /^(error|fail(ed|ure)?|[45]\d\d)$/i.test(String(value)),
+    );
+    const stated =
+      isError || success === false || ok === false
+        ? reply
+        : [reply.error, reply.errors, reply.detail].find((value) => hasContent(value));
+    if (stated !== undefined) return clean(findMessage(stated) ?? JSON.stringify(stated));
+  }
+  return undefined;
+};
+
+/** The limit is high, because the screen cannot redact a part of a secret. */
+const maxMessageLength = 128 * 1024;
+
+/** @param isRefusal true if JSON without a known message is itself the message */
+export const inspectBody = (
+  { bytes, isWebPage, isRefusal = false }: { bytes: Uint8Array; isWebPage: boolean; isRefusal?: boolean },
+  clean: (text: string) => string = String,
+) => {
+  const text = new TextDecoder().decode(bytes.subarray(0, maxSearchedBytes)).trim();
+  const result = (kind: "json" | "html" | "text" | "empty", found: string | undefined) => {
+    const message = found && clean(found);
+    const isLong = message !== undefined && message.length > maxMessageLength;
+    return { kind, message: isLong ? `${cutText(message, maxMessageLength)} …` : message };
+  };
+  if (isWebPage) {
+    const [, title = ""] =
+      /<title[^>]*>(.{0,4000}?)<\/title/is.exec(text) ?? /<h1[^>]*>(.{0,4000}?)<\/h1/is.exec(text) ?? [];
+    return result("html", title.replace(/(?:\s|<[^<>]*>)+/g, " ").trim() || undefined);
+  }
+  if (text === "") return result("empty", undefined);
+  const parsed = /^[[{"]/.test(text) || text === "null" ? parseJson(text) : undefined;
+  if (!parsed) return result("text", text);
+  const found = findMessage(parsed.value);
+  return result("json", found === undefined && isRefusal ? showJson(parsed.value, text, clean) : found);
+};
+
+const maxShownJson = 200;
+
+const showJson = (value: unknown, text: string, clean: (text: string) => string) => {
+  if (!hasContent(value)) return undefined;
+  // The screen cannot redact a part of a secret.
+  const shown = clean(compactJson(text));
+  return shown.length > maxShownJson ? `${cutText(shown, maxShownJson)} …` : shown;
+};
+
+/** Deeper values count as content. */
+const maxContentLevels = 8;
+
+const hasContent = (value: unknown, levels = maxContentLevels): boolean => {
+  if (typeof value !== "object" || value === null || levels === 0) return Boolean(value);
+  return Object.values(value).some((member) => hasContent(member, levels - 1));
+};
+
+const messageKeys = ["message", "detail", "reason", "error_description", "title", "msg", "error", "errors"];
+
+/** Validators repeat a message for each possible type. */
+const maxListedMessages = 3;
+
+const findMessage = (value: unknown, depth = 0): string | undefined => {
+  if (typeof value === "string") return value.trim() || undefined;
+  if (depth > 3) return undefined;
+  if (Array.isArray(value)) {
+    const messages = [...new Set(value.flatMap((item) => findMessage(item, depth + 1) ?? []))];
+    const more = messages.length > maxListedMessages ? `; and ${messages.length - maxListedMessages} more` : "";
+    return messages.length === 0 ? undefined : messages.slice(0, maxListedMessages).join("; ") + more;
+  }
+  if (!isObject(value)) return undefined;
+  const { loc, msg, type, error } = value;
+  if (loc !== undefined && msg !== undefined) {
+    const message = findMessage(msg) ?? findMessage(type);
+    const path = Array.isArray(loc) ? loc.join(".") : "";
+    return message === undefined || path === "" ? message : `${path}: ${message}`;
+  }
+  // An object in `error` is more specific than its siblings.
+  for (const inner of [typeof error === "object" ? error : undefined, ...messageKeys.map((key) => value[key])]) {
+    const message = findMessage(inner, depth + 1);
+    if (message !== undefined) return message;
+  }
+  return undefined;
 };

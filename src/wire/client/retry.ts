@@ -1,9 +1,9 @@
 /** Decides which reads are retried, and how long and how often requests are. */
 import { isDateTime } from "../../text/units.ts";
 import type { ReplyHeaders } from "../contract/replies.ts";
+import type { ClientOptions, Retry } from "./build-request.ts";
 import type { ExchangeResult } from "./exchange.ts";
-import { isQuotaUsedUp } from "./reply-message.ts";
-import type { ClientOptions, Retry } from "./request-options.ts";
+import { isQuotaUsedUp } from "./reply-body.ts";
 import { isRetryable } from "./transport-error.ts";
 
 /** Default of `--timeout` for a read (guarantees.md). */

@@ -1,14 +1,7 @@
 /** Reads replies with schemas of their parts (decision 8). */
 import { isUtf8 } from "node:buffer";
 import * as z from "zod/mini";
-import {
-  isObject,
-  type JsonObject,
-  parseJson,
-  parseWithDigits,
-  replaceNonFinite,
-  toBuffer,
-} from "../../json/json-bytes.ts";
+import { isObject, type JsonObject, parseWithDigits, replaceNonFinite, toBuffer } from "../../json/json-bytes.ts";
 import * as raw from "../../json/raw-json.ts";
 import { findFault } from "../../json/reader.ts";
 
@@ -37,48 +30,17 @@ export type ReplyList<Model = unknown> = Readonly<{
 export type ReplyHeaders = Readonly<Record<string, string>>;
 
 /** Assumed: the interface has no pages, so these are the names that other services use. */
-const moreKey = /^(?:has_?more|has_?next(?:_?page)?|more|(?:is_?)?truncated|(?:is_?)?partial|incomplete)$/i;
-const nextKey =
-  /^(?:next|after|cursor|continuation)$|^(?:next|continuation)_?(?:page|url|uri|link|href|token|cursor|page_?token|offset)$/i;
-const totalKey =
-  /^(?:total|count_?total|(?:total|full)_?(?:count|size|results|items|models|records|elements|entries))$/i;
-const pagesKey = /^(?:total_?pages|page_?count|pages|last_?page)$/i;
-const pageKey = /^(?:page|current_?page|page_?number)$/i;
-const wrapperKey = /^(?:links|_links|meta|_meta|metadata|pagination|paging|page|page_?info|cursors)$/i;
-
-/** @param holder the reply without its list, or an object in it */
-const findMark = (holder: JsonObject, length: number, depth = 0): string | undefined => {
-  const members = Object.entries(holder);
+const findMark = (reply: JsonObject, length: number, { link = "" }: ReplyHeaders) => {
+  const { has_more: hasMore, total } = reply;
   // An explicit `false` is more reliable than a cursor or a total.
-  if (members.some(([key, value]) => moreKey.test(key) && /^has/i.test(key) && value === false)) return undefined;
-  const page = Number(members.find(([key]) => pageKey.test(key))?.[1] ?? 1);
-  for (const [key, value] of members) {
-    if (moreKey.test(key) && value === true) return key;
-    if (nextKey.test(key) && isStated(value)) return key;
-    if (totalKey.test(key) && Number(value) > length) return key;
-    if (pagesKey.test(key) && typeof value === "number" && value > page) return key;
-    const inner = wrapperKey.test(key) && isObject(value) && depth < 2 ? findMark(value, length, depth + 1) : undefined;
-    if (inner !== undefined) return `${key}.${inner}`;
-  }
-  return undefined;
+  if (hasMore === false) return undefined;
+  if (hasMore === true) return "has_more";
+  const next = ["next", "next_page_token"].find((key) => isStated(reply[key]));
+  if (next !== undefined || Number(total) > length) return next ?? "total";
+  return /;\s*rel\s*=\s*(?:"[^"]*\bnext\b|next\b)/i.test(link) ? "the header Link" : undefined;
 };
 
-const isStated = (value: unknown) =>
-  typeof value === "string" ? value.trim() !== "" : value === true || typeof value === "number" || isObject(value);
-
-const findHeader = (headers: ReplyHeaders, length: number) => {
-  if (/;\s*rel\s*=\s*(?:"[^"]*\bnext\b|next\b)/i.test(headers.link ?? "")) return "the header Link";
-  if (Number(/^(?!bytes).*\/(\d+)$/.exec(headers["content-range"] ?? "")?.[1]) > length)
-    return "the header Content-Range";
-  // `X-Next-Page` means the same as the key `next_page`, and `X-Pagination-Total` the same as `total`.
-  const marks = Object.entries(headers).map(([name, text]) => {
-    const key = name.replace(/^(?:x-)?(?:(?:pagination|paging)-)?/, "").replaceAll("-", "_");
-    return { name, key, value: parseJson(text)?.value ?? text };
-  });
-  const [key] = findMark(Object.fromEntries(marks.map((mark) => [mark.key, mark.value])), length)?.split(".") ?? [];
-  const name = marks.find((mark) => mark.key === key)?.name;
-  return name && `the header ${name.replace(/\b[a-z]/g, (letter) => letter.toUpperCase())}`;
-};
+const isStated = (value: unknown) => (typeof value === "string" ? value.trim() !== "" : Boolean(value));
 
 const List = z.looseObject({ data: z.nullable(z.array(z.unknown())) });
 
@@ -108,8 +70,7 @@ export const listReader =
     const withList = (member: raw.RawMember) =>
       member.key === "data" ? { ...member, value: raw.toRawJson([]) } : member;
     const document = data === null ? raw.toRawObject(read.members.map(withList)) : read;
-    const stated = findMark(reply, values.length) ?? findHeader(headers, values.length);
-    const partialMark = stated ?? (hasError(read) ? "error" : undefined);
+    const partialMark = findMark(reply, values.length, headers) ?? (hasError(read) ? "error" : undefined);
     const nullCount = values.length - entries.length;
     return { value: { document, entries, nullCount, partialMark, isUtf8: isUtf8(bytes) } };
   };

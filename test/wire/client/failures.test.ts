@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type AttemptResult, connectionFailed, toReplyFailure } from "../../../src/wire/client/failures.ts";
-import { findStatedError } from "../../../src/wire/client/reply-message.ts";
+import { findStatedError } from "../../../src/wire/client/reply-body.ts";
 import type { Route } from "../../../src/wire/client/route.ts";
 import { isRetryable, TransportError, toTransportError } from "../../../src/wire/client/transport-error.ts";
 import { logTrajectories as log } from "../../../src/wire/contract/endpoint.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ClientOptions } from "../../../src/wire/client/request-options.ts";
+import type { ClientOptions } from "../../../src/wire/client/build-request.ts";
 import type { Credential } from "../../../src/wire/contract/endpoint.ts";
 import { logTrajectories } from "../../../src/wire/contract/endpoint.ts";
 import { listAnalysisModels, listModels, readCall } from "../../../src/wire/contract/reads.ts";

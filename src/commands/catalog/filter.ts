@@ -1,11 +1,10 @@
 /** Reads numbers, prices and dates of catalog entries (interface 2.5), and filters models. */
 
-import { invalidOptionValue } from "./system/failures.ts";
-import { compareDecimals, type Decimal, parseDecimal, shiftDecimal } from "./text/decimal.ts";
-import { findNearest } from "./text/nearest.ts";
-import { formatList, toOptionName } from "./text/sentences.ts";
-import { formatUnixDay, utcDay } from "./text/units.ts";
-import type { CatalogModel } from "./wire/contract/reads.ts";
+import { invalidOptionValue } from "../../system/failures.ts";
+import { findNearest } from "../../text/nearest.ts";
+import { formatList, toOptionName } from "../../text/sentences.ts";
+import { compareDecimals, type Decimal, formatUnixDay, parseDecimal, shiftDecimal, utcDay } from "../../text/units.ts";
+import type { CatalogModel } from "../../wire/contract/reads.ts";
 
 /** Returns a decimal of at least 0. */
 export const parseAmount = (value: unknown) => {

@@ -8,7 +8,7 @@ import {
   formatRounded,
   parseDecimal,
   shiftDecimal,
-} from "../../src/text/decimal.ts";
+} from "../../src/text/units.ts";
 
 const decimal: fc.Arbitrary<Decimal> = fc.record({
   digits: fc.bigInt({ min: -(10n ** 20n), max: 10n ** 20n }),

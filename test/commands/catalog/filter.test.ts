@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { checkFilterWords, type Filter, filterModels, readDay } from "../../src/catalogs.ts";
-import { parseDecimal } from "../../src/text/decimal.ts";
-import { listRouterModels } from "../../src/wire/contract/reads.ts";
+import { checkFilterWords, type Filter, filterModels, readDay } from "../../../src/commands/catalog/filter.ts";
+import { parseDecimal } from "../../../src/text/units.ts";
+import { listRouterModels } from "../../../src/wire/contract/reads.ts";
 
 const rowsOf = (data: readonly unknown[]) => {
   const reply = listRouterModels.reply(Buffer.from(JSON.stringify({ data })));
