@@ -13,7 +13,7 @@ import { lengthNames } from "../../rollouts/facts.ts";
 import { parseKeyText } from "../../rollouts/index/group-key.ts";
 import { isSolved } from "../../rollouts/index/metrics.ts";
 import { addToSketch } from "../../rollouts/index/sketch.ts";
-import { comparedStepNames } from "../../rollouts/rules/step-columns.ts";
+import { comparedStepNames } from "../../rollouts/rules/names.ts";
 import { computeStats, type DatasetStats } from "../../rollouts/stats/stats-slices.ts";
 import type { Context } from "../../session/context.ts";
 import { readTries } from "../../session/options.ts";

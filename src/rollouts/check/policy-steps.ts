@@ -6,7 +6,7 @@ import { Kind, keyIdCount, kindAt, shapeCount } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
 import type { TrajectoryFacts } from "../index/fact-columns.ts";
-import { isComparedStep, isPolicyColumn, policyNames, stepHolders } from "../rules/step-columns.ts";
+import { isComparedStep, isPolicyColumn, policyNames, stepHolders } from "../rules/names.ts";
 
 /** 1 at the id of a compared column. */
 const stepIds = new Uint8Array(keyIdCount);

@@ -6,7 +6,7 @@ import type { Breaks } from "../../system/breaks.ts";
 import { toSnakeCase } from "../../text/nearest.ts";
 import { findPromptOf, openPromptReader } from "../check/trajectory-prompt.ts";
 import { findGroupKeys, rankGroupKey } from "../index/group-key.ts";
-import { stepHolders } from "../rules/step-columns.ts";
+import { stepHolders } from "../rules/names.ts";
 import { sliceTrajectories } from "./group-bytes.ts";
 import { type GroupPart, getPart, type IndexedGroups, readPartStart } from "./locate.ts";
 

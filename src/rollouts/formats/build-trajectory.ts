@@ -6,10 +6,9 @@ import { ConversionError, type Members, Value } from "../../json/value.ts";
 import { findNearest } from "../../text/nearest.ts";
 import { formatList } from "../../text/sentences.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
+import { columns, findRewardCandidates } from "../rules/names.ts";
 import { type Path, shortenName } from "../rules/positions.ts";
-import { findRewardCandidates } from "../rules/row-columns.ts";
 import type { FormatRun, Rollout, SourceRecord } from "./format.ts";
-import { columns } from "./names.ts";
 
 /** Returns a ConversionError, so that other parts of the record are still converted. */
 export const convertPart = (part: Value, facts: Pick<Rollout, "group" | "id">, convert: () => Rollout) => {

@@ -4,8 +4,16 @@ import type { SampledRecord } from "../../conversation/finish-reason.ts";
 import { isSilentKey } from "../../conversation/prompt.ts";
 import type { Json } from "../../json/output-json.ts";
 import { type Members, Value } from "../../json/value.ts";
+import { pythonMessages } from "../rules/hints.ts";
+import {
+  answerColumns,
+  columns,
+  findRewardColumns,
+  otherColumn,
+  sampledColumn,
+  systemColumns,
+} from "../rules/names.ts";
 import type { Path } from "../rules/positions.ts";
-import { answerColumns, findRewardColumns, pythonMessages } from "../rules/row-columns.ts";
 import {
   buildException,
   buildTrajectory,
@@ -18,7 +26,6 @@ import {
   requireReward,
 } from "./build-trajectory.ts";
 import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
-import { columns, otherColumn, sampledColumn, systemColumns } from "./names.ts";
 import * as keys from "./row-keys.ts";
 import { isLogged, openTableIds, skipUnrated } from "./trl-tables.ts";
 

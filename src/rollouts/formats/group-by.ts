@@ -2,7 +2,8 @@
 import { unwrap } from "../../conversation/apis/openai.ts";
 import type { Path } from "../../json/table.ts";
 import type { Value } from "../../json/value.ts";
-import { formatKey, toKeyPaths } from "../index/group-key.ts";
+import { formatKey } from "../index/group-key.ts";
+import { toKeyPaths } from "../rules/names.ts";
 import type { Converter, Group, SourceRecord } from "./format.ts";
 
 /** A rollout without a key is a group of its own. Keys can be in its part, record or documents. */

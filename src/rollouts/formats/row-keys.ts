@@ -7,10 +7,20 @@ import { type Json, rawOf } from "../../json/output-json.ts";
 import { type Members, Value } from "../../json/value.ts";
 import { formatList } from "../../text/sentences.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
-import { groupKeyNames } from "../index/group-key.ts";
-import { canNamePolicy, isPolicyColumn, stepHolders } from "../rules/step-columns.ts";
+import {
+  canNamePolicy,
+  columns,
+  groupKeyNames,
+  groupWords,
+  idWords,
+  isPolicyColumn,
+  policyHolder,
+  rolloutColumns,
+  rolloutWords,
+  stepHolders,
+  systemColumns,
+} from "../rules/names.ts";
 import type { FormatRun, RowTurns, SourceRecord } from "./format.ts";
-import { columns, groupWords, idWords, policyHolder, rolloutColumns, rolloutWords, systemColumns } from "./names.ts";
 
 const listHolders = (row: Value) =>
   row.facts(columns).holders.map((name) => [`${name}.`, unwrap(row.require(name))] as const);

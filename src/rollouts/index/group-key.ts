@@ -1,28 +1,12 @@
-/** Names, reads and suggests group keys, and finds groups to which an unreadable record may belong. */
+/** Reads and suggests group keys, and finds groups to which an unreadable record may belong. */
 
 import { hash } from "node:crypto";
 import { formatCanonically } from "../../conversation/prompt.ts";
 import { getValue, isObject } from "../../json/json-bytes.ts";
 import { Kind, kindAt } from "../../json/shape.ts";
 import * as json from "../../json/table.ts";
+import { groupKeyNames, toKeyPaths } from "../rules/names.ts";
 import type { RuleReporter } from "../rules/rules.ts";
-import { comparedStepNames, stepHolders } from "../rules/step-columns.ts";
-
-/** The likeliest group key is first. */
-export const groupKeyNames: readonly string[] =
-  "group_id prompt_id example_id task_id problem_id question_id scenario_id instance_id uid".split(" ");
-
-/** Keys that divide the prompts of a run, such as its environments. */
-export const divisionNames: readonly string[] =
-  "environment env env_id env_name domain dataset data_source source task_type category difficulty split".split(" ");
-
-/** A step can be in the same objects as in expressions, where its name has no path. */
-export const toKeyPaths = (name: string): readonly (readonly string[])[] => {
-  const holders = comparedStepNames.includes(name) ? stepHolders : (["metadata"] as const);
-  const steps = name.split(".");
-  const dotted = steps.length > 1 ? [steps, ["metadata", ...steps]] : [];
-  return [[name], ...holders.map((holder) => [holder, name]), ...dotted];
-};
 
 /** Keys of prompts are last, because two groups can have the same prompt. */
 const groupKeyCandidates: readonly string[] = [...groupKeyNames, "prompt", "question", "task"];

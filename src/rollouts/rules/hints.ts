@@ -1,10 +1,10 @@
 /** Suggests fixes for missing fields and wrong types. */
 
-import { isObject, type JsonObject } from "../../json/json-bytes.ts";
+import { isObject, type JsonObject, parseJson } from "../../json/json-bytes.ts";
 import { findNearest } from "../../text/nearest.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
+import { answerColumns, findRewardColumns } from "./names.ts";
 import { maxNameLength, shortenName } from "./positions.ts";
-import { answerColumns, findColumns, pythonMessages } from "./row-columns.ts";
 
 const fieldAliases: Readonly<Record<string, string>> = {
   messages_and_choices: "messages conversation conversations messages_and_choice choices turns chat history",
@@ -72,6 +72,34 @@ const suggestForMessages = (holder: JsonObject, alias: string | undefined, place
 };
 
 const hasTurns = (holder: JsonObject, key: string) => typeof holder[key] === "string" || areObjects(holder[key]);
+
+/** Matches a Python list of messages, as pandas writes it to CSV. */
+export const pythonMessages = /^\s*\[\s*\{\s*'/;
+
+const unwrapJson = (value: unknown) =>
+  typeof value === "string" && /^\s*[[{]/.test(value) ? (parseJson(value)?.value ?? value) : value;
+
+const isConversation = (value: unknown) =>
+  Array.isArray(value) && value.length > 1 && value.some((item) => isObject(item) && item.role === "assistant");
+
+/** Messages at these paths lack the last answer, or contain choices. */
+const skippedPaths = /^(?:request|input|responses_create_params)\.|(?:^|\.)(?:prompt|messages_and_choices)$/;
+
+/** Finds messages by value, and the reward by name. */
+const findColumns = (row: JsonObject) => {
+  const values = Object.entries(row).flatMap(([name, value]) => {
+    const inner = unwrapJson(value);
+    return isObject(inner)
+      ? Object.entries(inner).map(([key, member]) => [`${name}.${key}`, unwrapJson(member)] as const)
+      : [[name, inner] as const];
+  });
+  const [messages] = values.find(([name, value]) => !skippedPaths.test(name) && isConversation(value)) ?? [];
+  const isNumeric = (value: unknown) => typeof value !== "object" && !Number.isNaN(Number(value));
+  const numeric = findRewardColumns(values.flatMap(([name, value]) => (isNumeric(value) ? name : [])));
+  const candidates = numeric.length > 0 ? numeric : findRewardColumns(Object.keys(row));
+  const [reward, ...others] = candidates;
+  return { messages, reward: others.length === 0 ? reward : undefined, rewards: candidates };
+};
 
 const suggestForRow = (holder: JsonObject, { mayBeMixed = false }: RowPlace = {}) => {
   // An option holds for all records.

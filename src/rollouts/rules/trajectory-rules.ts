@@ -2,9 +2,9 @@
 import { formatList } from "../../text/sentences.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
 import { exampleShapes, groupShapeAdvice, toolShape, trajectoryShape } from "./hints.ts";
+import { modelNames, stepHolders, stepNames } from "./names.ts";
 import { shortenName } from "./positions.ts";
 import { error, errorOfWhole, type LazyMessage, warning, warningOfWhole } from "./rule.ts";
-import { modelNames, stepHolders, stepNames } from "./step-columns.ts";
 
 /** Rules for the types of interface 2.1. */
 export const typeRules = {

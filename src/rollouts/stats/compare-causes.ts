@@ -3,9 +3,9 @@
 import type { Breaks } from "../../system/breaks.ts";
 import { countIndexes, countNames, isCutOff } from "../facts.ts";
 import { addUse, type FactColumns, type ToolUse } from "../index/fact-columns.ts";
-import { divisionNames, formatKeyText } from "../index/group-key.ts";
+import { formatKeyText } from "../index/group-key.ts";
 import { pickFinite } from "../index/sums.ts";
-import { comparedStepNames } from "../rules/step-columns.ts";
+import { comparedStepNames, divisionNames } from "../rules/names.ts";
 import type { Both, Pool, Sides } from "./compare-sides.ts";
 import { type Interval, NamedPairs } from "./intervals.ts";
 import { compareNames, type Named } from "./stats-slice.ts";

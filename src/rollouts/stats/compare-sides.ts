@@ -6,9 +6,9 @@ import { readFailedKey } from "../dataset/prompt-text.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
 import { NumberColumn } from "../index/column.ts";
 import type { FactColumns } from "../index/fact-columns.ts";
-import { groupKeyNames } from "../index/group-key.ts";
 import type { Parts } from "../index/parts.ts";
 import { Names, TextColumn, type TextNames } from "../index/text-column.ts";
+import { groupKeyNames } from "../rules/names.ts";
 import { getFacts } from "./fact-rows.ts";
 import type { RolloutCounts } from "./stats-slice.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { isNotTrajectory, suggestForMissingField, suggestForWrongType } from "../../../src/rollouts/rules/hints.ts";
-import { findRewardCandidates, findRewardColumns } from "../../../src/rollouts/rules/row-columns.ts";
+import { findRewardCandidates, findRewardColumns } from "../../../src/rollouts/rules/names.ts";
 
 const turns = [
   { role: "user", content: "q" },

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { canNamePolicy, isPolicyColumn, isStep } from "../../../src/rollouts/rules/step-columns.ts";
+import { canNamePolicy, isPolicyColumn, isStep } from "../../../src/rollouts/rules/names.ts";
 
 it.each([
   ["compared", "step global_step train/global_step trainer.step globalStep weight_version model model_id checkpoint"],
