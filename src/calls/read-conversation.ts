@@ -28,7 +28,7 @@ export const readConversation = (call: raw.RawJson): CallConversation => {
 };
 
 /** Values without an equivalent stay in the result. */
-const run: ConversionNotes = { note: () => {}, skip: (value) => [value] };
+const run: ConversionNotes = { note: () => {}, skip: (_, value) => (value ? [value] : []) };
 
 /** A stream of events ends with the whole response. */
 const findResponse = (output: raw.RawJson | undefined) =>

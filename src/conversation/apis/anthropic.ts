@@ -75,5 +75,5 @@ const toPart = (run: ConversionNotes, block: Value): readonly Json[] => {
   const url = file ?? source?.get("url");
   if (type === "image" && url) return [{ type: "image_url", image_url: { url } }];
   if (type === "document" && file) return [{ type: "file", file: { filename: block.get("title"), file_data: file } }];
-  return run.skip(block, `a block of type ${type ?? "unknown"}`);
+  return run.skip(`a block of type ${type ?? "unknown"}`, block);
 };

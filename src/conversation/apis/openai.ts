@@ -21,7 +21,7 @@ export interface ConversionNotes extends Notes {
    * Returns the value if the output keeps it unchanged.
    * @param subject a noun phrase for the note
    */
-  skip(value: Value, subject: string): readonly Value[];
+  skip(subject: string, value?: Value): readonly Value[];
 }
 
 /** Only one choice of a response is recorded, so the index is 0. */

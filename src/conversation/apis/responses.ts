@@ -79,7 +79,7 @@ const splitTurns = (run: ConversionNotes, items: Value) => {
     } else if (["message", "reasoning", ...callTypes].includes(type)) {
       const hasIds = item.has("generation_token_ids", 0);
       if (isPlaceholder(item)) {
-        run.skip(item, "a placeholder for a turn");
+        run.skip("a placeholder for a turn", item);
         continue;
       }
       if (turn.some((part) => part.has("generation_token_ids", 0)) && (hasIds || !callTypes.includes(type))) end();
@@ -88,7 +88,7 @@ const splitTurns = (run: ConversionNotes, items: Value) => {
         end(turn.length - 1 - turn.findLastIndex((part) => !isReasoning(part)));
       turn.push(item);
     } else {
-      const kept = run.skip(item, `an item of type ${type}`);
+      const kept = run.skip(`an item of type ${type}`, item);
       if (kept.length > 0) end();
       parts.push(...kept);
     }
@@ -108,7 +108,7 @@ const mergeTurn = (run: ConversionNotes, turn: ItemTurn) => {
   const said = parts.filter((part) => wordPart.test(typeOfPart(part)));
   const thoughts = parts.filter((part) => reasoningPart.test(typeOfPart(part)));
   const others = parts.filter((part) => !wordPart.test(typeOfPart(part)) && !reasoningPart.test(typeOfPart(part)));
-  const kept = others.flatMap((part) => run.skip(part, `a part of type ${typeOfPart(part)}`));
+  const kept = others.flatMap((part) => run.skip(`a part of type ${typeOfPart(part)}`, part));
   const merged = kept.length > 0 ? [...said, ...kept] : joinTexts(findTexts(said));
   return {
     role: message?.get("role") ?? "assistant",

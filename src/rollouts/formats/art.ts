@@ -14,10 +14,12 @@ export const art: Format = {
     reward: "`reward`",
     sampled: "the choices in the file, or the responses of exchanges",
   },
-  records: { text: "lines", parquet: true },
+  records: {
+    text: "lines",
+    parquet: ["format_version", "group_index", "trajectory_index", "group_json", "trajectory_json", "reward"],
+    longText: "trajectory_json",
+  },
   isGrouped: true,
-  columns: ["format_version", "group_index", "trajectory_index", "group_json", "trajectory_json", "reward"],
-  jsonColumns: ["trajectory_json"],
   recognizes: ({ value }) =>
     (value.has("group_index") && (value.has("group_json") || value.has("messages", 0, "trainable"))) ||
     [value, ...value.items("trajectories")].some(hasExchanges) ||

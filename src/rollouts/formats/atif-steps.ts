@@ -55,7 +55,7 @@ const ownTurn = (run: FormatRun, step: Value, isSampled: boolean, text: Value | 
   const marks = [text, step].flatMap((one) => markPaths.map((path) => one?.get(...path)));
   // Harbor writes this text for OpenCode's turns without text.
   const isPlaceholder = role === "assistant" && message?.text === "(tool use)";
-  if (isPlaceholder) run.skip(message, "the text (tool use), which Harbor writes for turns without text");
+  if (isPlaceholder) run.skip("the text (tool use), which Harbor writes for turns without text");
   const turn = {
     role: literal(role, ...marks, text && step.get("message")),
     content: message && !isPlaceholder ? convertContent(run, message) : null,
@@ -75,7 +75,7 @@ const ownTurn = (run: FormatRun, step: Value, isSampled: boolean, text: Value | 
 const findReasoning = (run: FormatRun, step: Value | undefined, message: Value | undefined) => {
   const reasoning = step?.get("reasoning_content");
   if (!reasoning?.text || reasoning.text !== message?.text) return reasoning ?? [];
-  return run.skip(reasoning, "reasoning that repeats the text of its turn");
+  return run.skip("reasoning that repeats the text of its turn");
 };
 
 /** True if no model sampled the turn. */

@@ -9,9 +9,8 @@ import type { ProblemLocation, Problems } from "../rules/problems.ts";
 import type { RuleData } from "../rules/rules.ts";
 import { type FaultyText, reportSyntaxFault } from "../rules/syntax-faults.ts";
 import type { Converter, Format, Rollout } from "./format.ts";
-import type { GroupLines } from "./group-lines.ts";
+import type { ConvertedGroup, GroupLines, WrittenRollout } from "./group-lines.ts";
 import * as records from "./source-records.ts";
-import type { ConvertedGroup, WrittenRollout } from "./written-rollout.ts";
 
 interface BrokenRecord extends Omit<RuleData<"record-invalid">, "format" | "fault"> {
   location: ProblemLocation;

@@ -191,13 +191,9 @@ export const requireReward = (record: Value, key: string) => {
 };
 
 /** Leaves out a part that its writer could not score, unless an option states its reward. */
-export const skipUnscored = (
-  run: FormatRun,
-  { isTruncated }: Pick<SourceRecord, "isTruncated">,
-  [part, reward]: readonly [Value, unknown],
-) =>
+export const skipUnscored = (run: FormatRun, reward: unknown, isTruncated = false) =>
   reward === undefined && !isTruncated && !run.options.rewardFrom && !run.options.rewards
-    ? run.skip(part, "a rollout without a score")
+    ? run.skip("a rollout without a score")
     : undefined;
 
 /** @param paths the possible paths; default: the paths of numbers with usual reward names */

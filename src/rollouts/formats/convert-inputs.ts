@@ -221,7 +221,7 @@ const convertRaw = (conversion: FormatConversion, raw: RawRecord, at: records.Ro
   const rollouts = records.convertRecord(converter, record);
   if (record.group && !record.group.isDerived) conversion.hasRecordedGroups = true;
   if (!rollouts) return;
-  if (rollouts.length === 0 && run.noted === noted) conversion.formatRun.skip(value, "a record without a rollout");
+  if (rollouts.length === 0 && run.noted === noted) conversion.formatRun.skip("a record without a rollout");
   const misfit = rollouts.some(({ error }) => error) ? describeMisfit(conversion, record) : {};
   for (const [position, rollout] of rollouts.entries()) {
     const { error, exception } = rollout;
@@ -270,7 +270,7 @@ const openFormatRun = (files: readonly records.ConvertedFile[], format: Format, 
   const { documents } = run;
   run.isCounting = true;
   // The values of the other columns of Parquet are unknown.
-  const areAllRead = !format.columns || files.every(({ records }) => records.text);
+  const areAllRead = !Array.isArray(format.records.parquet) || files.every(({ records }) => records.text);
   const note = (text: string) => {
     if (run.isCounting) countNote(run, text);
   };
@@ -291,7 +291,7 @@ const openFormatRun = (files: readonly records.ConvertedFile[], format: Format, 
     readDocument: (record, path) => documents.require(find(record, path), record.value),
     readSettings: (record, path) => find(record, path)?.value,
     isFirst: openFirstRecords(),
-    skip: (_, subject) => {
+    skip: (subject) => {
       note(`left out ${subject}`);
       return [];
     },

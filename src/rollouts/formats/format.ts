@@ -73,7 +73,7 @@ export type Rollout = Readonly<{
 export type RecordFault = Pick<SourceRecord, "file" | "position"> & Readonly<{ group: Group; fault: string }>;
 
 export interface FormatRun extends ConversionNotes {
-  skip(value: Value, subject: string): readonly never[];
+  skip(subject: string): readonly never[];
   readonly options: FormatOptions;
   readonly files: readonly string[];
   /** Reads a document next to the record's file. @throws ConversionError if the document is not JSON */
@@ -116,10 +116,6 @@ export type Format = Readonly<{
   keys: { group: string; reward: string; sampled: string };
   /** The first capture of `zip` is the group key in the name of a member. */
   records: RecordKinds;
-  /** Only these columns are read. Default: all. */
-  columns?: readonly string[];
-  /** Columns of strings with JSON. The output never contains these strings. */
-  jsonColumns?: readonly string[];
   /** Matches paths after removal of `.gz` and `.zst`. The separator is always `/`. */
   filePattern?: RegExp;
   /** Matches paths of files without rollouts that the writer puts next to its rollouts. */
@@ -133,7 +129,6 @@ export type Format = Readonly<{
   hasGroupPerRecord?: boolean;
   /** True if the files record whole groups, which `--group-by` does not change. */
   isGrouped?: boolean;
-  lastFilePattern?: RegExp;
   /** True if the writer writes NaN and Infinity, for example for samples without a score. */
   hasNonFinite?: boolean;
   /** True if files have decoded text, which lacks tokens and sometimes turns. */

@@ -62,7 +62,7 @@ const convertRollouts = (run: FormatRun, record: SourceRecord, scorers: Map<stri
   const context = { log, names, scorers: ofLog, isChunked: chunkedSample.test(member ?? "") };
   return samples.flatMap((sample) =>
     isUnscored(run, sample, log) && !sample.has("error")
-      ? run.skip(sample, "a sample without a score")
+      ? run.skip("a sample without a score")
       : convertRollout(run, sample, context),
   );
 };

@@ -34,7 +34,7 @@ const openSamples = (run: FormatRun): Converter => {
       const { value: row } = record;
       record.group = { key: row.require("doc_id").raw };
       if (filters.find(record) !== chooseFilter(run, row, filters.list(record)))
-        return run.skip(row, "a row of another filter, because it repeats the responses");
+        return run.skip("a row of another filter, because it repeats the responses");
       return convertSample(run, record);
     },
   };

@@ -61,10 +61,10 @@ const convertTurns = (run: FormatRun, message: Value, isTyped: boolean) => {
   if (message.textAt("type") === "function_call_output") return [convertItem(message, findFault(message))];
   const role = message.require("role").text;
   if (role === "assistant" && !isTyped) return sampledTurn(run, message);
-  if (role === "exit") return run.skip(message, "a message with the role exit, which tells how the agent ended");
+  if (role === "exit") return run.skip("a message with the role exit, which tells how the agent ended");
   const malformed = message.get("extra", "response");
   const why = "because the agent's later prompts do not contain the response";
-  if (malformed) run.skip(malformed, `a response with a format error, ${why}`);
+  if (malformed) run.skip(`a response with a format error, ${why}`);
   return [message.textAt("type") === "message" ? convertItem(message) : omitExtra(message)];
 };
 

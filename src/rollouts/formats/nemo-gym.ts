@@ -23,33 +23,46 @@ export const nemoGym: Format = {
   records: { text: "lines" },
   companions: /_(?:aggregate|agent)_metrics\.json$/,
   groupScope: (file) => file.replace(failureFiles, ""),
-  lastFilePattern: failureFiles,
   recognizes: ({ value, file }) =>
     (value.get("responses_create_params")?.isObject && value.get("response", "output")?.isList) ||
     (value.has("_ng_failure_class") && value.has("_ng_task_index")) ||
     (otherFiles.test(file) && value.isObject),
-  open: (run) => ({ convert: (record) => convertRollouts(run, record) }),
+  open: (run) => ({
+    // A failed attempt can precede the rollout.
+    preview: (record) => (isFailure(record) ? false : isFirstAttempt(run, record)),
+    convert: (record) => convertRollouts(run, record),
+  }),
+};
+
+const isFailure = ({ value, file }: SourceRecord) => value.has("_ng_failure_class") || failureFiles.test(file);
+
+const isFirstAttempt = (run: FormatRun, record: SourceRecord) => {
+  const id = findId(record);
+  return id === undefined || run.isFirst(id, record);
+};
+
+const findId = (record: SourceRecord) => {
+  const rollout = record.value.get("_ng_rollout_index");
+  return rollout && `${findGroup(record)?.key} ${rollout.raw}`;
 };
 
 const convertRollouts = (run: FormatRun, record: SourceRecord) => {
-  const { value, file, position } = record;
+  const { value, file } = record;
   if (otherFiles.test(file)) {
     run.note("skipped a row that is not a rollout (inputs or profiling data)");
     return [];
   }
   record.group = findGroup(record);
-  const rollout = value.get("_ng_rollout_index");
-  const id = rollout && `${record.group.key} ${rollout.raw}`;
-  const isFirst = run.isFirst(id ?? `${position} ${file}`, record);
-  if (!value.has("_ng_failure_class") && !failureFiles.test(file)) {
-    const failure = findFailure(value);
-    if (failure) return [{ id, exception: failure }];
-    const skipped = build.skipUnscored(run, record, [value, value.get("reward")]);
-    if (skipped) return skipped;
-    return [{ id, ...convertTrajectory(run, value) }];
+  if (!record.group) throw value.error("_ng_task_index and the prompt are missing, so the group is unknown");
+  if (isFailure(record)) {
+    if (isFirstAttempt(run, record)) return [{ exception: buildFailure(value) }];
+    return run.skip("a failed attempt, because another attempt of the rollout is used");
   }
-  if (!isFirst) return run.skip(value, "a failed attempt, because another attempt of the rollout is used");
-  return [{ exception: buildFailure(value) }];
+  const id = findId(record);
+  const failure = findFailure(value);
+  if (failure) return [{ id, exception: failure }];
+  const skipped = build.skipUnscored(run, value.get("reward"), record.isTruncated);
+  return skipped ?? [{ id, ...convertTrajectory(run, value) }];
 };
 
 const convertTrajectory = (run: FormatRun, row: Value) => {
@@ -97,7 +110,7 @@ const convertTurns = (run: FormatRun, row: Value) => {
 /** The agent for proofs records the first request, and the response to the last. */
 const findParams = (run: FormatRun, row: Value) => {
   const attempts = row.items("all_attempts");
-  for (const attempt of attempts.slice(0, -1)) run.skip(attempt, "an earlier attempt with another prompt");
+  for (let at = 1; at < attempts.length; at++) run.skip("an earlier attempt with another prompt");
   return attempts.at(-1)?.get("input") ?? row.require("responses_create_params");
 };
 
@@ -105,13 +118,13 @@ const isTau2 = (row: Value) =>
   row.has("result", "termination_reason") || (row.has("evaluation_type") && row.get("task")?.isObject === true);
 
 /** Tasks of different files can have the same number, so the group key includes the file. */
-const findGroup = ({ value, file }: SourceRecord): Group => {
+const findGroup = ({ value, file }: SourceRecord): Group | undefined => {
   const scope = [file.replace(failureFiles, ""), formatSteps(readSteps(value))];
   const task = value.get("_ng_task_index");
   if (task) return { key: JSON.stringify([...scope, task.raw]) };
   const params = value.get("responses_create_params");
   const prompt = isTau2(value) ? value.get("task", "id") : params?.get("input");
-  if (!prompt) throw value.error("_ng_task_index and the prompt are missing, so the group is unknown");
+  if (!prompt) return undefined;
   const inputs = isTau2(value)
     ? [value.get("config", "domain")?.raw, prompt.raw]
     : [hash("sha256", `${params?.get("instructions")?.raw ?? ""}\n${prompt.raw}`, "hex")];

@@ -1,20 +1,29 @@
 /** Lists the formats, and recognizes the format of each input. */
 import { basename, dirname, join } from "node:path";
+import { closeTruncated } from "../../json/table.ts";
 import { Value } from "../../json/value.ts";
 import { appendTo } from "../../text/lists.ts";
 import { UnusableInput } from "../input/failures.ts";
 import type { OpenedInputs } from "../input/open-inputs.ts";
-import type { RecordKinds } from "../input/records.ts";
+import { openRecords, type RecordKinds } from "../input/records.ts";
 import { type Container, findContainer, findFormatError, sniffedBytes } from "../input/sniff.ts";
-import { type Bytes, maxDocumentBytes, ownHeadBytes, readHead, type Source } from "../input/source.ts";
+import {
+  type Bytes,
+  maxDocumentBytes,
+  ownHeadBytes,
+  type RawRecord,
+  type ReadLimits,
+  readHead,
+  type Source,
+} from "../input/source.ts";
 import { suggestForMissingField } from "../rules/hints.ts";
 import { splitFix } from "../rules/input-rules.ts";
 import { shortenName } from "../rules/positions.ts";
 import type { RuleData } from "../rules/rules.ts";
-import { type FirstRecord, maxFirstLines, parseStart, readFirstRecords, readRawRecords } from "./first-records.ts";
 import type { Format, FormatOptions, SourceRecord } from "./format.ts";
+import { isAtEnd } from "./source-records.ts";
 
-const loadRows = async () => await import("./chat-rows.ts");
+const loadRows = async () => await import("./rows.ts");
 
 const formats: Readonly<Record<string, () => Promise<Format>>> = {
   atif: async () => (await import("./atif.ts")).atif,
@@ -26,7 +35,7 @@ const formats: Readonly<Record<string, () => Promise<Format>>> = {
   "nemo-gym": async () => (await import("./nemo-gym.ts")).nemoGym,
   "openai-chat": async () => (await loadRows()).openaiChat,
   trl: async () => (await loadRows()).trl,
-  verl: async () => (await import("./verl.ts")).verl,
+  verl: async () => (await loadRows()).verl,
   inspect: async () => (await import("./inspect.ts")).inspect,
   tau2: async () => (await import("./tau2.ts")).tau2,
   "lm-eval": async () => (await import("./lm-eval.ts")).lmEval,
@@ -222,27 +231,20 @@ const addMissingFormats = (inputs: readonly RecognizedInput[], given: Format | u
   });
 };
 
-/** Finds the files in the folders of a record's parts. */
+/** Finds files in folders next to records, which are parts of these records. */
 const findParts = (inputs: readonly RecognizedInput[]) => {
   const known = inputs.flatMap(({ formats }) => formats);
-  /** Folders of records, and the names of the folders of parts in them. */
-  const recordFolders = new Map<string, RegExp>();
-  /** Folders with a folder for each record, and the names of the folders of parts below them. */
-  const scopes = new Map<string, RegExp>();
-  for (const { source, formats } of inputs) {
-    const format = formats[0] ?? known.find((candidate) => fitsName(candidate, source));
-    const { partFolders, groupScope } = format ?? {};
-    if (partFolders) recordFolders.set(dirname(join(source.name)), partFolders);
-    if (partFolders && groupScope) scopes.set(groupScope(join(source.name)), partFolders);
-  }
-  const find = (name: string, findPattern: (folder: string) => RegExp | undefined) =>
-    recordFolders.size === 0
-      ? undefined
-      : listFolders(join(name)).find((folder) => findPattern(folder)?.test(basename(folder)));
+  const owner = known.find(({ partFolders }) => partFolders);
+  const isRecord = ({ source, formats }: RecognizedInput) =>
+    owner && (formats[0] ?? known.find((candidate) => fitsName(candidate, source))) === owner;
+  const records = new Set(inputs.filter(isRecord).map(({ source }) => dirname(join(source.name))));
+  const parents = new Set([...records].map((folder) => dirname(folder)));
+  const listParts = (name: string) =>
+    owner ? listFolders(join(name)).filter((folder) => owner.partFolders?.test(basename(folder))) : [];
   return {
-    isPart: (name: string) => find(name, (folder) => recordFolders.get(dirname(folder))) !== undefined,
+    isPart: (name: string) => listParts(name).some((folder) => records.has(dirname(folder))),
     /** Returns the folder of a part whose record is not written yet. */
-    findUnfinished: (name: string) => find(name, (folder) => scopes.get(dirname(dirname(folder)))),
+    findUnfinished: (name: string) => listParts(name).find((folder) => parents.has(dirname(dirname(folder)))),
   };
 };
 
@@ -331,3 +333,54 @@ const matchFormats = async (source: Source, options: MatchOptions) => {
   const matching = remaining.length === 1 ? remaining : scores.best();
   return { matching, records, unreadable, unusable };
 };
+
+type FirstRecord = RawRecord & Readonly<{ kind?: "lines" | "document"; value?: Value }>;
+
+const maxFirstLines = 20;
+
+/** Deep enough for the messages of a trajectory in a request. */
+const maxHeadDepth = 8;
+
+/** Parses an object at the start, also in an array. A truncated object ends after its last complete value. */
+const parseStart = (bytes: Buffer) => {
+  const start = bytes.toString("latin1").search(/[^\s[\xef\xbb\xbf]/);
+  const closed = start < 0 ? undefined : closeTruncated(bytes.subarray(start), maxHeadDepth);
+  return closed && Value.parsePython(closed);
+};
+
+/**
+ * Yields objects and invalid JSON from the first lines, then the whole file if it can be a document.
+ * @param isDone true if the caller needs no document
+ */
+async function* readFirstRecords(
+  source: Source,
+  limits: ReadLimits,
+  isDone: () => boolean,
+): AsyncGenerator<FirstRecord, void> {
+  const { bytes } = source;
+  const isList = /^[\s\ufeff]*\[/.test(readHead(bytes, sniffedBytes).toString("utf8"));
+  let count = 0;
+  let hasLines = false;
+  for await (const raw of readRawRecords(source, { text: "lines" }, limits)) {
+    const value = Value.parsePython(Buffer.from(raw.bytes));
+    const isWhole = raw.isDocument || (count === 0 && isAtEnd(raw));
+    if (value?.isObject || (value && isWhole)) {
+      yield isWhole ? { ...raw, value } : { ...raw, value, kind: "lines" };
+      // A file that starts with `[` can still be a document.
+      hasLines ||= count === 0 && !isList;
+    } else if (!value) yield raw;
+    if (isWhole || ++count === maxFirstLines) break;
+  }
+  if (hasLines || isDone() || bytes.size > maxDocumentBytes) return;
+  for await (const raw of readRawRecords(source, { text: "document" }, limits)) {
+    const value = Value.parsePython(raw.bytes);
+    if (value) yield { ...raw, value, kind: "document" };
+  }
+}
+
+async function* readRawRecords(source: Source, records: RecordKinds, limits: ReadLimits) {
+  const opened = await openRecords(source, records, limits);
+  const first = await opened.readFirst?.();
+  if (first) yield first;
+  if (!opened.readFirst) for await (const batch of opened.batches()) yield* batch;
+}

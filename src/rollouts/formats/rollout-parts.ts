@@ -3,8 +3,8 @@ import { formatCanonically, readOnlyText } from "../../conversation/prompt.ts";
 import type { Value } from "../../json/value.ts";
 import { appendTo, listByKey } from "../../text/lists.ts";
 import type { Format, SourceRecord } from "./format.ts";
+import type { ConvertedGroup, WrittenRollout } from "./group-lines.ts";
 import { findTurnNumber, formatSteps, readSteps } from "./row-keys.ts";
-import type { ConvertedGroup, WrittenRollout } from "./written-rollout.ts";
 
 interface RolloutRow {
   readonly rollout: WrittenRollout;

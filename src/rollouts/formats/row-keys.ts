@@ -68,13 +68,17 @@ export const findRolloutId = (row: Value) => {
   return undefined;
 };
 
-/** Returns the turns of a row with a prompt and a completion. */
-export const readTurns = (row: Value, completionKey: string): RowTurns => {
-  const [prompt = [], sampled = []] = ["prompt", completionKey].map((key) => {
+/** @param prompt the column of the prompt, if the answer does not begin with it */
+export const readTurns = (
+  row: Value,
+  { prompt: promptKey = "", answer }: { prompt?: string | undefined; answer: string },
+  id = findRolloutId(row),
+): RowTurns => {
+  const [prompt = [], sampled = []] = [promptKey, answer].map((key) => {
     const turns = unwrap(row.get(key));
     return turns?.text ?? turns?.items();
   });
-  return { prompt, sampled, id: findRolloutId(row) };
+  return { prompt, sampled, id };
 };
 
 export const findTurnNumber = (row: Value) => {
@@ -183,7 +187,7 @@ const minDivisions = 5;
 type Counts = Map<string, number>;
 
 /** Finds columns that divide groups that no recorded id states. */
-export const openDivisions = (usedKeys: readonly string[]) => {
+export const openDivisions = (usedKeys: readonly (string | undefined)[]) => {
   const groups = new Map<string, { rows: number; columns: Map<string, Counts> }>();
   let rows = 0;
   const add = ({ value: row, file, group: of }: SourceRecord) => {

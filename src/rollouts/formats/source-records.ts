@@ -3,7 +3,7 @@
 import { childrenOf, type Json, sourcesOf } from "../../json/output-json.ts";
 import { findFault, requireFault, type SyntaxFault } from "../../json/reader.ts";
 import { ConversionError, Value } from "../../json/value.ts";
-import { extractTexts } from "../input/column-values.ts";
+import { extractText } from "../input/column-values.ts";
 import { UnusableInput } from "../input/failures.ts";
 import { countUnitsBefore } from "../input/frames.ts";
 import { openRecords } from "../input/records.ts";
@@ -35,12 +35,11 @@ export const openFiles = async (
   format: Format,
   { problems, maxUnpackedBytes, host }: FormatOptions & { problems: Problems },
 ) => {
-  const isLast = ({ name }: Source) => format.lastFilePattern?.test(name) === true;
   const files: ConvertedFile[] = [];
   const scopes = new Map<string, number>();
-  for (const source of sources.toSorted((a, b) => Number(isLast(a)) - Number(isLast(b)))) {
+  for (const source of sources) {
     try {
-      const records = await openRecords(source, format, { maxUnpackedBytes, signal: host.signal });
+      const records = await openRecords(source, format.records, { maxUnpackedBytes, signal: host.signal });
       const position = files.length;
       const scope = format.groupScope?.(source.name) ?? source.name.replace(shardNumber, "");
       const fileSet = scopes.get(scope) ?? position;
@@ -60,11 +59,12 @@ const shardNumber = /-\d{5}(?=-of-\d{5}\.[^/\\]+$)/;
 
 /**
  * Returns undefined for invalid JSON other than NaN and Infinity.
- * Long texts of `jsonColumns` stay outside the JSON of a row.
+ * The long text of a row stays outside its JSON.
  */
-export const parseRecord = ({ hasNonFinite, jsonColumns }: Format, raw: RawRecord, at: RolloutPosition) => {
+export const parseRecord = ({ hasNonFinite, records }: Format, raw: RawRecord, at: RolloutPosition) => {
   if (raw.fault !== undefined) return undefined;
-  const { bytes, texts } = raw.columns && jsonColumns ? extractTexts(raw.columns, jsonColumns) : { bytes: raw.bytes };
+  const { longText } = records;
+  const { bytes, texts } = raw.columns && longText ? extractText(raw.columns, longText) : { bytes: raw.bytes };
   const strict = Value.parse(bytes, undefined, texts);
   const value = strict ?? Value.parsePython(bytes);
   const nonFinite = strict ? undefined : { bytes, isAllowed: hasNonFinite === true };

@@ -60,7 +60,7 @@ const listMissing = (run: FormatRun, { value, file }: SourceRecord) => {
 
 const convertRollout = (run: FormatRun, simulation: Value, results: Results): readonly Rollout[] => {
   const info = simulation.get("reward_info");
-  const skipped = info && build.skipUnscored(run, {}, [simulation, info.get("reward")]);
+  const skipped = info && build.skipUnscored(run, info.get("reward"));
   if (skipped) return skipped;
   const facts = { group: findGroup(simulation, results), id: simulation.textAt("id") };
   const rollout = build.convertPart(simulation, facts, () => {
@@ -141,7 +141,7 @@ const convertTurn = (run: FormatRun, message: Value, origin: Origin) => {
   if (role.text === "assistant") return [agentTurn(run, message, origin)];
   const isUsersOwn =
     role.text === "user" ? hasCalls(message) && !content?.text?.trim() : message.textAt("requestor") === "user";
-  if (isUsersOwn) return run.skip(message, "a tool message of the simulated user, because the agent did not see it");
+  if (isUsersOwn) return run.skip("a tool message of the simulated user, because the agent did not see it");
   const tool_call_id = role.text === "tool" ? message.get("id") : undefined;
   const error = message.get("error");
   return [{ role, tool_call_id, content: content ?? "", is_error: error?.isTrue ? error : undefined }];

@@ -17,23 +17,31 @@ const isUnrated = ({ options: { rewardFrom, rewards } }: FormatRun, row: Value) 
 
 const unratedFault = "no row of the file has a number in the column of --reward-from";
 
-/** TRL 1.7 and newer do not count a completion for which a reward function returned None. */
-export const skipUnrated = (format: Format): Format => ({
+/**
+ * Adds ids to logged rows, and leaves out rows that were not rated: TRL 1.7 and newer do not count a completion for
+ * which a reward function returned None.
+ */
+export const readTables = (format: Format): Format => ({
   ...format,
   open: (run) => {
     const converter = format.open(run);
+    const ids = openTableIds();
     /** The fault of a file until one of its rows is rated. */
     const faults = new Map<string, RecordFault | undefined>();
     return {
       ...converter,
+      preview: (record) => {
+        const needsIds = ids.preview(record);
+        return converter.preview?.(record) === true || needsIds;
+      },
       convert: (record) => {
         const { value, file, position } = record;
         const isRated = !isUnrated(run, value);
         const fault = isRated ? undefined : { file, position, group: { key: "unrated" }, fault: unratedFault };
         if (isRated || !faults.has(file)) faults.set(file, fault);
-        return isRated
-          ? converter.convert(record)
-          : run.skip(value, "a completion that the reward function did not rate");
+        if (!isRated) return run.skip("a completion that the reward function did not rate");
+        record.id = ids.find(record);
+        return converter.convert(record);
       },
       findFaults: () => faults.values(),
     };
@@ -44,7 +52,7 @@ export const skipUnrated = (format: Format): Format => ({
  * With several iterations for a batch, TRL 0.28 and newer write the table of the batch again at each step. So rows have
  * one id in all tables of a folder with equal rows.
  */
-export const openTableIds = () => {
+const openTableIds = () => {
   const tables = new Map<string, { first: number; digest: number }>();
   const keyOf = ({ value, file }: SourceRecord) => `${value.get("step")?.raw} ${file}`;
   return {

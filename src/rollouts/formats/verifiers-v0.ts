@@ -28,7 +28,7 @@ export const verifiersV0: Format = {
     (isGiven ||
       ((value.has("reward") || (value.isNullAt("reward") && value.has("example_id"))) &&
         value.hasAny("task", "answer", "info", "metrics"))),
-  listTurns: (row) => readTurns(row, "completion"),
+  listTurns: (row) => readTurns(row, { prompt: "prompt", answer: "completion" }),
   open: (run) => {
     let environment = "";
     const divisions = openDivisions(usedKeys);
@@ -58,7 +58,7 @@ const convertRollout = (run: FormatRun, record: SourceRecord, environment: strin
   record.group = recorded ?? derived;
   const error = row.get("error");
   if (error && !error.isBlank) return [{ exception: buildError(error) }];
-  const skipped = build.skipUnscored(run, record, [row, row.get("reward")]);
+  const skipped = build.skipUnscored(run, row.get("reward"), record.isTruncated);
   if (skipped) return skipped;
   const own = convertMetrics(row);
   const names = new Set(own.map(([name]) => name));

@@ -62,8 +62,7 @@ const openEpisodes = (run: FormatRun): Converter => {
   /** The first agent of each group key. Each other agent has a separate group. */
   const agents = new Map<string, string>();
   const rolloutsOf = (trace: Value, record: SourceRecord, { own, failedEpisode }: Episode): readonly Rollout[] => {
-    if (trace.get("agent", "trainable")?.data === false)
-      return run.skip(trace, "a trace of an agent that is not trainable");
+    if (trace.get("agent", "trainable")?.data === false) return run.skip("a trace of an agent that is not trainable");
     noteVersion(run, "a trace", trace.get("version"));
     const name = trace.get("agent", "name")?.text ?? "agent";
     const first = agents.get(own.key) ?? name;
@@ -71,7 +70,7 @@ const openEpisodes = (run: FormatRun): Converter => {
     const group = first === name ? own : { ...own, key: `${own.key} ${JSON.stringify(name)}` };
     record.group = group;
     const failed = isFailed(trace) ? trace : failedEpisode;
-    const skipped = failed ? undefined : skipUnscored(run, record, [trace, findScores(trace)[0]]);
+    const skipped = failed ? undefined : skipUnscored(run, findScores(trace)[0], record.isTruncated);
     if (skipped) return skipped;
     const result = failed ? { exception: buildFailure(failed) } : convertTrajectory(run, trace, record.value);
     const episode = record.value.textAt("id");
@@ -83,7 +82,7 @@ const openEpisodes = (run: FormatRun): Converter => {
       const { value } = record;
       if (isOfOtherSplit(record)) return undefined;
       if (isRepeated(run, record))
-        return run.skip(value, "a record of `all`, because `effective` has the rollouts that count");
+        return run.skip("a record of `all`, because `effective` has the rollouts that count");
       const own = findGroup(record);
       record.group = own;
       const traces = value.has("nodes") ? [value] : value.requireItems("traces");
@@ -248,7 +247,7 @@ const sampledLogprobs = (run: FormatRun, node: Value) => {
   if (!logprobs?.has(0)) return undefined;
   const [ids, mask] = [node.items("token_ids"), node.items("mask")];
   if (ids.length === 0) {
-    run.skip(logprobs, "logprobs without token ids");
+    run.skip("logprobs without token ids");
     return undefined;
   }
   return toLogprobs(logprobs, mask.length === 0 ? ids : ids.filter((_, at) => mask[at]?.isTrue));

@@ -33,17 +33,12 @@ export const valueToJson = (value: unknown): string | undefined => {
   return `{${members.join(",")}}`;
 };
 
-/** Converts a row to JSON, and returns undecoded texts of the named columns separately. */
-export const extractTexts = (columns: Columns, names: readonly string[]) => {
-  const texts = new Map<string, Buffer>();
-  const row = { ...columns };
-  for (const name of names) {
-    const value = row[name];
-    if (!(value instanceof LazyText)) continue;
-    texts.set(name, value.bytes);
-    row[name] = "";
-  }
-  return { bytes: Buffer.from(valueToJson(row) ?? "{}"), texts };
+/** Converts a row to JSON, and returns the undecoded text of the named column separately. */
+export const extractText = (columns: Columns, name: string) => {
+  const value = columns[name];
+  const isLong = value instanceof LazyText;
+  const bytes = Buffer.from(valueToJson(isLong ? { ...columns, [name]: "" } : columns) ?? "{}");
+  return { bytes, texts: isLong ? new Map([[name, value.bytes]]) : undefined };
 };
 
 /** Longer texts stay as bytes, because few of them are needed. */

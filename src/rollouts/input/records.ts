@@ -15,17 +15,14 @@ export type RecordKinds = Readonly<{
   zip?: RegExp;
   /** Matches the names of other members that the writer writes. */
   zipCompanions?: RegExp;
-  parquet?: true;
+  /** The columns of a Parquet file that are read, or all. */
+  parquet?: true | readonly string[];
+  /** A column of strings with JSON. The output never contains these strings. */
+  longText?: string;
 }>;
 
-type RecordOptions = Readonly<{ records: RecordKinds; columns?: readonly string[] | undefined }>;
-
-/** @param columns the columns of a Parquet file; default: all @throws UnusableInput */
-export const openRecords = async (
-  source: Source,
-  { records, columns }: RecordOptions,
-  limits: ReadLimits,
-): Promise<Records> => {
+/** @throws UnusableInput */
+export const openRecords = async (source: Source, records: RecordKinds, limits: ReadLimits): Promise<Records> => {
   const container = findContainer(readHead(source.bytes, sniffedBytes));
   if (records.zip && container === "zip") {
     const { openMembers } = await import("./zip.ts");
@@ -33,7 +30,7 @@ export const openRecords = async (
   }
   if (records.parquet && container === "parquet") {
     const { openRows } = await import("./parquet.ts");
-    return await openRows(source, { ...limits, columns });
+    return await openRows(source, { ...limits, columns: records.parquet === true ? undefined : records.parquet });
   }
   const { text: kind = "lines" } = records;
   const isList = kind === "documents" && (await hasSeveralDocuments(source.bytes, limits.signal));

@@ -13,7 +13,7 @@ const write = (columnData: ColumnData, schema?: SchemaElement[]) =>
 const open = async (content: Buffer, columns?: readonly string[]) =>
   await openRecords(
     { name: "a.parquet", bytes: openMemoryBytes(content) },
-    { records: { parquet: true }, columns },
+    { parquet: columns ?? true },
     { maxUnpackedBytes: 2 ** 30, signal: new AbortController().signal },
   );
 

@@ -16,7 +16,7 @@ const open = async (
 ) =>
   await openRecords(
     { name: "rows.jsonl", bytes: openMemoryBytes(Buffer.from(text)) },
-    { records: { text: kind } },
+    { text: kind },
     { maxUnpackedBytes: 2 ** 30, signal },
   );
 
@@ -114,7 +114,7 @@ it("documents on lines can be longer than a read, and a document over the limit 
   expect([isList, found]).toEqual([true, lines.map(({ length }) => length)]);
   const huge = { ...openMemoryBytes(Buffer.from(record)), size: maxDocumentBytes + 1 };
   const limits = { maxUnpackedBytes: 2 ** 30, signal: new AbortController().signal };
-  const long = await openRecords({ name: "a", bytes: huge }, { records: { text: "document" } }, limits);
+  const long = await openRecords({ name: "a", bytes: huge }, { text: "document" }, limits);
   for await (const batch of long.batches())
     expect([...batch]).toMatchObject([{ fault: documentTooLong, start: 0, line: 1, label: "a" }]);
 });

@@ -1,8 +1,8 @@
-/** Converts rows with chat messages or plain text. */
+/** Converts rows with chat messages or plain text, which several trainers and people write. */
 import * as chat from "../../conversation/apis/openai.ts";
 import type { SampledRecord } from "../../conversation/finish-reason.ts";
 import { isSilentKey } from "../../conversation/prompt.ts";
-import type { Json } from "../../json/output-json.ts";
+import { type Json, literal } from "../../json/output-json.ts";
 import { type Members, Value } from "../../json/value.ts";
 import { pythonMessages } from "../rules/hints.ts";
 import {
@@ -25,53 +25,53 @@ import {
   readPath,
   requireReward,
 } from "./build-trajectory.ts";
-import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
+import type { Format, FormatRun, RowTurns, SourceRecord } from "./format.ts";
 import * as keys from "./row-keys.ts";
-import { isLogged, openTableIds, skipUnrated } from "./trl-tables.ts";
+import { isLogged, readTables } from "./trl-tables.ts";
 
-export interface ChatRows extends Omit<Format, "keys" | "records" | "recognizes" | "open"> {
-  rewardKey: string;
-  usedKeys: readonly string[];
-  keys: Pick<Format["keys"], "sampled"> & Partial<Format["keys"]>;
-  /** True if rows can have tools and metrics, and files can be Parquet. */
-  isDataset: boolean;
-  /** Returns the members of a row that can become metadata. Default: all. */
-  listMembers?(row: Value): Members;
-  openIds?(): ReturnType<typeof openTableIds>;
+/** What rows without a known writer have in common. Other columns become metadata or metrics, or stay unread. */
+interface Mapping {
+  readonly name: string;
+  readonly title: string;
+  readonly keys: Pick<Format["keys"], "sampled"> & Partial<Format["keys"]>;
+  /** The column with the prompt. Default: the prompt is before the first answer of the messages. */
+  readonly prompt?: string;
+  /** The columns that can have the answer. The first one that a row has decides. */
+  readonly answers: readonly string[];
+  readonly reward: string;
+  /** Further columns that are neither metadata nor metrics. */
+  readonly used?: readonly string[];
+  /** Another column that is equal in a group. */
+  readonly beside?: string;
+  readonly isLossy?: boolean;
+  recognizes(row: Value, isGiven?: boolean): boolean | undefined;
+  readReward?(run: FormatRun, row: Value): Json | undefined;
   /** Returns the recorded group. */
   findGroup?(row: Value): string | undefined;
-  recognizes(row: Value, isGiven?: boolean): boolean | undefined;
-  readPrompt(row: Value): readonly Json[];
-  readTurns(run: FormatRun, row: Value): readonly Json[];
-  readReward?(run: FormatRun, row: Value): Json | undefined;
-  /** Returns undefined for a row that is not a group. */
-  readGroup?(run: FormatRun, record: SourceRecord): readonly Rollout[] | undefined;
+  /** Returns the id of the rollout in its group. */
+  findId?(row: Value): string | undefined;
 }
 
-export const chatRows = (rows: ChatRows): Format => ({
+const toFormat = (rows: Mapping): Format => ({
   ...rows,
   keys: {
-    group: `${rows.readGroup ? "a row with a list in `completions`, or " : ""}the rows with the same group_id, or else with the same step and the same prompt_id (or task_id, …) or prompt`,
-    reward: `\`${rows.rewardKey}\``,
+    group: `${rows.prompt ? "a row with a list in `completions`, or " : ""}the rows with the same group_id, or else with the same step and the same prompt_id (or task_id, …) or prompt`,
+    reward: `\`${rows.reward}\``,
     ...rows.keys,
   },
-  records: rows.isDataset ? { text: "lines", parquet: true } : { text: "lines" },
+  records: { text: "lines", parquet: true },
   recognizes: ({ value }, isGiven) => rows.recognizes(value, isGiven),
   takesGroupKey: true,
+  listTurns: (row) => listTurns(rows, row),
   open: (run) => {
-    const ids = rows.openIds?.();
     const { preview, find } = keys.openRowKeys(rows.findGroup);
     const findPromptKey = keys.openPromptKeys(run);
-    const divisions = keys.openDivisions(rows.usedKeys);
+    const divisions = keys.openDivisions(listUsed(rows));
     let last: { file: string; steps: ReadonlyMap<string, string> } = { file: "", steps: new Map() };
     return {
-      preview: (record) => {
-        const needsIds = ids?.preview(record) ?? false;
-        return preview(record) || needsIds;
-      },
+      preview,
       convert: (record) => {
         const { value, file, isTruncated } = record;
-        record.id = ids?.find(record);
         const recorded = keys.readSteps(value);
         // The step can be in the missing part of a truncated row.
         const steps = isTruncated && last.file === file ? new Map([...last.steps, ...recorded]) : recorded;
@@ -93,35 +93,38 @@ interface ReadRow {
   readonly findPromptKey: ReturnType<typeof keys.openPromptKeys>;
 }
 
-const convertRow = (run: FormatRun, rows: ChatRows, { record, recordedKey, steps, findPromptKey }: ReadRow) => {
+const convertRow = (run: FormatRun, rows: Mapping, { record, recordedKey, steps, findPromptKey }: ReadRow) => {
   const { value: row } = record;
   // The policy changes at each step, so only a group that the file states can have several steps.
   const key = recordedKey?.startsWith("group_id ") ? recordedKey : recordedKey && `${steps} ${recordedKey}`;
   if (key !== undefined) record.group = { key };
-  const prompt = rows.readPrompt(row);
-  const rollouts = rows.readGroup?.(run, record);
-  if (rollouts) return rollouts;
-  const system = rows.isDataset ? keys.findSystem(row, prompt[0]) : [];
+  const prompt = readPrompt(rows, row);
+  if (answerOf(rows, row) === "completions") {
+    record.group = { key: `${record.file} row ${record.position}`, isDerived: !record.group };
+    return convertCompletions(run, record, rows);
+  }
+  // Decoded text has the system prompt.
+  const system = rows.isLossy ? [] : keys.findSystem(row, prompt[0]);
   // Rollouts of different contexts are never one group.
   const context = keys.listContext(run, row, prompt, record.group === undefined);
   record.group ??= { key: findPromptKey(steps, [...system, ...prompt, ...context], listMedia(row)), isDerived: true };
-  const { rewards, rewardFrom = [rows.rewardKey] } = run.options;
+  const { rewards, rewardFrom = [rows.reward] } = run.options;
   const isFailed = !rewards && readPath(row, rewardFrom) === undefined;
-  if (isFailed && isEmpty(row, rewardFrom)) return run.skip(row, "a row without a score");
+  if (isFailed && isEmpty(row, rewardFrom)) return run.skip("a row without a score");
   const error = isFailed ? row.get("error") : undefined;
   if (error && !error.isBlank && (error.isObject || error.text))
     return [{ exception: buildException(error.get("message") ?? error, error.get("type")) }];
-  const readOwn = () => (rows.readReward ? rows.readReward(run, row) : requireReward(row, rows.rewardKey));
+  const readOwn = () => (rows.readReward ? rows.readReward(run, row) : requireReward(row, rows.reward));
   const reward = findReward(run, { record: row, ids: listRewardIds(run, record), readOwn });
-  refuseInnerTurns(row, rows.usedKeys);
-  const turns = [...system.map(keys.toSystem), ...rows.readTurns(run, row)];
+  refuseInnerTurns(row, listUsed(rows));
+  const turns = [...system.map(keys.toSystem), ...readTurns(run, rows, row)];
   return [buildTrajectory({ reward, turns, ...readMembers(run, row, rows) })];
 };
 
 const promptColumns = ["prompt", "input"];
 
 /** @throws ConversionError for a row with a list of turns, of which its columns repeat a prompt or an answer */
-const refuseInnerTurns = (row: Value, usedKeys: readonly string[]) => {
+const refuseInnerTurns = (row: Value, usedKeys: readonly (string | undefined)[]) => {
   const isRepeated = (turn: Value, name: string) => turn.has(name) && turn.get(name)?.raw === row.get(name)?.raw;
   const isTurn = (item: Value) =>
     item.get("messages")?.isList ||
@@ -142,18 +145,16 @@ const isEmpty = (row: Value, path: Path) => {
 const listMedia = (row: Value): Members =>
   row.facts(columns).media.flatMap((key) => (row.require(key).canBeMetric ? [] : [[key, row.require(key)] as const]));
 
-const readMembers = (run: FormatRun, row: Value, rows: ChatRows, completionMembers: Members = []) => {
-  const { usedKeys, isDataset, listMembers } = rows;
-  const top = (listMembers?.(row) ?? row.members()).filter(([key]) => !usedKeys.includes(key));
-  const tools = isDataset
-    ? chat.toRowTools(
-        run,
-        chat.unwrap(["tools", "tool_definitions", "functions"].map((key) => row.get(key)).find((value) => value)),
-      )
-    : undefined;
+const readMembers = (run: FormatRun, row: Value, rows: Mapping, completionMembers: Members = []) => {
+  const used = [...listUsed(rows), answerOf(rows, row)];
+  const top = row.members().filter(([key]) => !used.includes(key));
+  const tools = chat.toRowTools(
+    run,
+    chat.unwrap(["tools", "tool_definitions", "functions"].map((key) => row.get(key)).find((value) => value)),
+  );
   const metrics = findMetrics(row);
   const metricIds = new Set(metrics.map(([, { id }]) => id));
-  const media = isDataset ? listMedia(row) : [];
+  const media = listMedia(row);
   // Arrow writes null for each key that only other rows have, and Parquet has no keys without a value.
   const isMetadata = ([key, { isScalar, id }]: Members[number]) =>
     isScalar && !media.some(([name]) => name === key) && !metricIds.has(id);
@@ -200,6 +201,54 @@ const requireAnswer = (run: FormatRun, row: Value, messages: Value) => {
 const isAnswer = (message: Value | undefined) => /^(?:assistant|tool_call)$/.test(message?.textAt("role") ?? "");
 const endsWithAnswer = (messages: Value | undefined) => isAnswer(messages?.items().at(-1));
 
+const listUsed = ({ prompt, answers, reward, used = [] }: Mapping): readonly (string | undefined)[] => [
+  prompt,
+  answers[0],
+  reward,
+  "tools",
+  ...used,
+  ...systemColumns,
+];
+
+const answerOf = ({ answers }: Mapping, row: Value) => answers.find((name) => row.has(name)) ?? answers[0] ?? "";
+
+const readPrompt = ({ prompt, beside = "" }: Mapping, row: Value) => {
+  if (prompt === undefined) return takeBefore(requireMessages(row).items(), isAnswer);
+  const history = row.get("history");
+  if (history?.get(0)) throw history.error(`history has earlier turns (write them to the list \`${prompt}\`)`);
+  return [row.require(prompt), row.get(beside) ?? null];
+};
+
+/** Returns the messages, or the texts, of a row; undefined for several rollouts. */
+const listTurns = (rows: Mapping, row: Value): RowTurns | undefined => {
+  const answer = answerOf(rows, row);
+  if (answer === "completions") return undefined;
+  return keys.readTurns(row, { prompt: rows.prompt, answer }, rows.findId?.(row));
+};
+
+const readTurns = (run: FormatRun, rows: Mapping, row: Value) => {
+  if (rows.prompt === undefined) {
+    const messages = requireMessages(row);
+    requireAnswer(run, row, messages);
+    return chat.toTurns(run, messages, { name: "messages", sampled: { record: row } });
+  }
+  const answer = answerOf(rows, row);
+  if (answer !== rows.answers[0]) run.note(`read the completions from the key \`${answer}\``);
+  if (isLogged(row) && !chat.unwrap(row.get(rows.prompt))?.isList)
+    run.note("converted each prompt to one message of the user, because the file has the decoded text of the prompt");
+  return readCompletion(run, rows.prompt, { record: row }, [answer, row.require(answer)]);
+};
+
+const readCompletion = (
+  run: FormatRun,
+  prompt: string,
+  sampled: SampledRecord,
+  [name, value]: readonly [string, Value],
+) => [
+  ...chat.toTurns(run, sampled.record.require(prompt), { name: prompt }),
+  ...chat.toTurns(run, value, { name, sampled }),
+];
+
 const requireMessages = (row: Value) => {
   const value = row.require("messages");
   const messages = chat.unwrap(value);
@@ -209,80 +258,83 @@ const requireMessages = (row: Value) => {
   throw value.error("`messages` is not a list");
 };
 
-export const openaiChat = chatRows({
+export const openaiChat = toFormat({
   name: "openai-chat",
   title: "rows of chat messages",
-  rewardKey: "reward",
-  usedKeys: ["messages", "reward", "tools", ...systemColumns],
+  answers: ["messages"],
+  reward: "reward",
   keys: { sampled: "all turns of the assistant" },
-  isDataset: true,
   recognizes: (row, isGiven) => {
     const messages = chat.unwrap(row.get("messages"));
     return chat.haveTexts(messages, "role") && (isGiven || !isOtherRow(row, messages));
   },
-  listTurns: (row) => ({ sampled: chat.unwrap(row.get("messages"))?.items() ?? [], id: keys.findRolloutId(row) }),
-  readPrompt: (row) => takeBefore(requireMessages(row).items(), isAnswer),
-  readTurns: (run, row) => {
-    const messages = requireMessages(row);
-    requireAnswer(run, row, messages);
-    return chat.toTurns(run, messages, { name: "messages", sampled: { record: row } });
-  },
 });
 
-const readCompletion = (run: FormatRun, sampled: SampledRecord, [name, value]: readonly [string, Value]) => {
-  const prompt = sampled.record.require("prompt");
-  return [...chat.toTurns(run, prompt, { name: "prompt" }), ...chat.toTurns(run, value, { name, sampled })];
-};
-
-const answerKey = (row: Value) => answerColumns.find((name) => row.has(name)) ?? "completion";
-
-const trlRows: ChatRows = {
+const trlRows: Mapping = {
   name: "trl",
   title: "rows of TRL",
-  rewardKey: "reward",
-  usedKeys: ["prompt", "completion", "completions", "reward", "rewards", "tools", ...systemColumns],
+  prompt: "prompt",
+  answers: ["completion", "completions", ...answerColumns],
+  reward: "reward",
+  used: ["completions", "rewards"],
   keys: { reward: "`reward` or `rewards`", sampled: "the assistant's turns in `completion`" },
-  isDataset: true,
   recognizes: (row, isGiven) =>
     (row.get("prompt")?.isText || row.get("prompt", 0)?.isObject) &&
-    (chat.unwrap(row.get("completions"))?.isList || canBeTurns(row.get(isGiven ? answerKey(row) : "completion"))),
-  readPrompt: (row) => {
-    const history = row.get("history");
-    if (history?.get(0)) throw history.error("history has earlier turns (write them to the list `prompt`)");
-    return [row.require("prompt")];
-  },
-  listMembers: (row) => {
-    const answer = answerKey(row);
-    return row.has("completions") ? row.members() : row.members().filter(([key]) => key !== answer);
-  },
-  listTurns: (row) => {
-    if (row.has("completions")) return undefined;
-    return keys.readTurns(row, answerKey(row));
-  },
-  openIds: openTableIds,
+    (chat.unwrap(row.get("completions"))?.isList ||
+      canBeTurns(row.get(isGiven ? answerOf(trlRows, row) : "completion"))),
   readReward: (_, row) => {
     const reward = requireReward(row, "reward");
     if (!reward) throw missingTrlReward(row);
     return reward;
   },
-  readTurns: (run, row) => {
-    const key = answerKey(row);
-    if (key !== "completion") run.note(`read the completions from the key \`${key}\``);
-    if (isLogged(row) && !chat.unwrap(row.get("prompt"))?.isList)
-      run.note("converted each prompt to one message of the user, because the file has the decoded text of the prompt");
-    return readCompletion(run, { record: row }, [key, row.require(key)]);
-  },
-  readGroup: (run, record) => {
-    if (!record.value.has("completions")) return undefined;
-    record.group = { key: `${record.file} row ${record.position}`, isDerived: !record.group };
-    return convertCompletions(run, record);
-  },
 };
 
-export const trl = skipUnrated(chatRows(trlRows));
+export const trl = readTables(toFormat(trlRows));
+
+const rolloutNumbers = /_\d+_\d+(?="$)/;
+
+export const verl = toFormat({
+  name: "verl",
+  title: "rollouts of verl",
+  prompt: "input",
+  answers: ["output"],
+  reward: "score",
+  // The expected answer tells prompts with unrecorded images apart.
+  beside: "gts",
+  keys: {
+    group:
+      "the rows with the same `step` and the same `uid` (without the numbers of the rollout and the output), or else the same prompt and `gts`",
+    sampled: "the texts in `output`",
+  },
+  isLossy: true,
+  recognizes: (row, isGiven) =>
+    row.get("input")?.isText &&
+    row.get("output")?.isText &&
+    (isGiven || (row.get("score")?.canBeMetric && row.hasAny("step", "gts"))),
+  readReward: (run, row) => readScore(run, row),
+  // In 0.8.0 and newer, a uid is `{prompt}_{rollout}_{output}`. Other rollouts of a prompt have the same uid.
+  findGroup: (row) => row.get("uid")?.raw.replace(rolloutNumbers, ""),
+  findId: (row) => {
+    const { raw = "" } = row.get("uid") ?? {};
+    return rolloutNumbers.test(raw) ? raw.replace(/_\d+"$/, "") : undefined;
+  },
+});
+
+/** Writers copy what the reward function returned over the row, also its own `score`, which has no penalties. */
+const readScore = (run: FormatRun, row: Value) => {
+  const [score, total] = [requireReward(row, "score"), row.get("reward")];
+  const penalty = row.get("overlong_reward");
+  if (total?.canBeMetric && total.number !== score?.number) {
+    run.note("used `reward` instead of `score`, because `score` is only a part of it");
+    return total;
+  }
+  if (total || penalty?.number === undefined || score?.number === undefined) return score;
+  run.note("used the sum of `score` and `overlong_reward` as the reward");
+  return literal(score.number + penalty.number, score);
+};
 
 /** Another list with the length of `completions` has one metadata value for each completion. */
-const convertCompletions = (run: FormatRun, record: SourceRecord) => {
+const convertCompletions = (run: FormatRun, record: SourceRecord, rows: Mapping) => {
   const row = record.value;
   const labels = row.get("labels");
   if (labels) throw labels.error("the labels are not rewards, because they rate the steps of one solution");
@@ -291,7 +343,7 @@ const convertCompletions = (run: FormatRun, record: SourceRecord) => {
   const list = chat.unwrap(row.get("rewards"));
   const rewards = list?.items();
   const rowIds = listRewardIds(run, record).map((id) => (id instanceof Value ? id.plain : id));
-  const lists = row.members().filter(([key, { isList }]) => isList && !trlRows.usedKeys.includes(key));
+  const lists = row.members().filter(([key, { isList }]) => isList && !listUsed(rows).includes(key));
   const each = lists.map(([key, value]) => [key, value.items()] as const).filter(([, { length }]) => length === count);
   return completions.map((completion, at) => {
     const readOwn = () => {
@@ -310,7 +362,7 @@ const convertCompletions = (run: FormatRun, record: SourceRecord) => {
     const itemMembers = each.flatMap(([key, values]) => values.slice(at, at + 1).map((value) => [key, value] as const));
     const sampled = { record: row, completion: { at, count } };
     const system = keys.findSystem(row, row.get("prompt")).map(keys.toSystem);
-    const turns = [...system, ...readCompletion(run, sampled, [`completions.${at}`, completion])];
-    return buildTrajectory({ reward, turns, ...readMembers(run, row, trlRows, itemMembers) });
+    const turns = [...system, ...readCompletion(run, "prompt", sampled, [`completions.${at}`, completion])];
+    return buildTrajectory({ reward, turns, ...readMembers(run, row, rows, itemMembers) });
   });
 };
