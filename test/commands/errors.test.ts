@@ -232,24 +232,3 @@ describe("this file", () => {
     expect(new Set([...tried, ...apart])).toEqual(new Set(all));
   });
 });
-
-describe("a malformed URL with a password", () => {
-  it.each(["https:/user:hunter2@host", "https://ho st/user:hunter2@x", "https:user:hunter2@host"])(
-    "is not repeated in a message or a hint (row %$)",
-    async (url) => {
-      const lines = [
-        ["config", "set", "base_url", url],
-        ["models", "--inference-base-url", url],
-        ["check", url],
-      ];
-      for (const args of lines) {
-        for (const more of [[], ["--json"]]) {
-          const env = { ...newHome(), ROLLCALL_BASE_URL: url };
-          const { code, stdout, stderr } = await runRollcall([...args, ...more], { env });
-          expect([2, 3]).toContain(code);
-          expect(stdout + stderr).not.toContain("hunter2");
-        }
-      }
-    },
-  );
-});

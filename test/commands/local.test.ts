@@ -1,4 +1,3 @@
-import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -7,8 +6,6 @@ import { newHome, type RunResult, runRollcall } from "../support/run.ts";
 import { listenOnLoopback } from "../support/server.ts";
 
 const airline = "test/samples/airline.groups.jsonl";
-
-const dataOf = (home: { readonly XDG_DATA_HOME: string }): string => join(home.XDG_DATA_HOME, "rollcall");
 
 /** Opens a server that counts its connections. */
 const recorder = async (): Promise<{ readonly url: string; readonly connections: () => number }> => {
@@ -63,13 +60,6 @@ describe("--local on a new machine", () => {
     const before = await listeners();
     expect(await runHere(["models", "--local"], { env: newHome() })).toMatchObject({ code: 0 });
     expect(await listeners()).toEqual(before);
-  });
-
-  it("creates files and folders that only their owner can read", async () => {
-    const env = newHome();
-    await runRollcall(["models", "--local"], { env });
-    expect(statSync(dataOf(env)).mode & 0o777).toBe(0o700);
-    for (const file of ["local.key", "local.db"]) expect(statSync(join(dataOf(env), file)).mode & 0o777).toBe(0o600);
   });
 
   it("prints neither the service's lines nor its key with --debug", async () => {
@@ -149,17 +139,5 @@ describe("--local without a usable data folder", () => {
     expect(ran.stderr).toContain(said);
     expect(ran.stderr).toContain(hint);
     expect(ran.stderr).not.toContain("--no-ledger");
-  });
-
-  it("exits with 11 if the store is damaged, and does not change the store", async () => {
-    const env = newHome();
-    mkdirSync(dataOf(env), { recursive: true });
-    const file = join(dataOf(env), "local.db");
-    writeFileSync(file, "SQLite format 3\0 and then nothing that makes sense".padEnd(40_000, "\0"));
-    const before = readFileSync(file);
-    const ran = await runRollcall(["models", "--local", "--json"], { env });
-    expect(ran).toMatchObject({ code: 11, stdout: "" });
-    expect(JSON.parse(ran.stderr).error).toMatchObject({ code: "storage", where: { file } });
-    expect(readFileSync(file).equals(before)).toBe(true);
   });
 });

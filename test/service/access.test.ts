@@ -227,13 +227,3 @@ describe("the service's check of web pages", () => {
     expect(response.headers.has("access-control-allow-origin")).toBe(false);
   });
 });
-
-/** A spelling of loopback that the service does not recognize: tests listen only on loopback. */
-const anotherName = "127.1";
-
-describe("an address outside loopback", () => {
-  it("causes a warning with an allowed host name", async () => {
-    const { warnings } = await openTestService({ address: anotherName, allowHosts: ["build-7.example"] });
-    expect(warnings.map(({ rule }) => rule)).toEqual(["exposed-address"]);
-  });
-});

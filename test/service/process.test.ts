@@ -5,7 +5,6 @@ import { request as httpRequest } from "node:http";
 import { createInterface } from "node:readline";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { endOf, newHome, runRollcall, startRollcall } from "../support/run.ts";
-import { reply, request, trajectory } from "./open.ts";
 
 interface Process {
   readonly child: ChildProcessWithoutNullStreams;
@@ -23,36 +22,6 @@ const serve = async (): Promise<Process> => {
 };
 
 describe("a service that is stopped", { timeout: 60_000 }, () => {
-  it("refuses new requests, answers requests in flight, and exits with 0", async () => {
-    const service = await serve();
-    const body = JSON.stringify(request(trajectory(1)));
-    const answered = new Promise<number | undefined>((resolve, reject) => {
-      const headers = {
-        Authorization: `Bearer ${key}`,
-        "Content-Type": "application/json",
-        "Content-Length": body.length,
-        Expect: "100-continue",
-      };
-      const outgoing = httpRequest(
-        `${service.url}/v1/preview/models/m/log`,
-        { method: "POST", headers },
-        (response) => {
-          response.resume();
-          resolve(response.statusCode);
-        },
-      );
-      outgoing.on("error", reject).on("continue", async () => {
-        service.child.kill("SIGTERM");
-        await expect.poll(async () => (await reply(`${service.url}/v1/models`)).status).toBe(503);
-        outgoing.end(body);
-      });
-      outgoing.flushHeaders();
-    });
-    const ended = endOf(service.child);
-    expect(await answered).toBe(200);
-    expect((await ended).code).toBe(0);
-  });
-
   it("exits with the code of the signal if a request was broken off", { tags: "slow" }, async () => {
     const service = await serve();
     const json = { "Content-Type": "application/json", "Content-Length": 1000, Expect: "100-continue" };

@@ -186,43 +186,4 @@ describe("the store", () => {
       { id: "z", owned_by: "local", created: 7000 },
     ]);
   });
-
-  it("stores many concurrent requests, also large ones", { tags: "slow" }, async () => {
-    const service = await openTestService();
-    const logs = Array.from({ length: 60 }, (_, at) => [
-      String.fromCharCode(97 + (at % 26)).repeat(at % 10 === 0 ? 2_500_000 : 100),
-    ]);
-    const replies = await Promise.all(logs.map((own, at) => service.log(request(trajectory(at, { logs: own })))));
-    const ids = replies.map((logged) => idsOf(logged)[0] ?? "");
-    expect(new Set(ids).size).toBe(60);
-    expect(countCalls(service.dataDir)).toBe(60);
-    for (const at of [0, 1, 30, 59]) {
-      expect((await service.read(ids[at] ?? "")).body.call).toMatchObject({
-        attributes: { reward: at, logs: logs[at] },
-      });
-    }
-  });
-
-  it("finds the calls of a request with more calls than one millisecond can count", async () => {
-    const service = await openTestService();
-    const tiny = { messages_and_choices: [] };
-    const ids = idsOf(
-      await service.log(request(...Array.from({ length: 9000 }, (_, at) => ({ ...tiny, reward: at })))),
-    );
-    expect(ids.toSorted()).toEqual(ids);
-    for (const at of [0, 4095, 4096, 8191, 8192, 8999]) {
-      expect((await service.read(ids[at] ?? "")).body.call).toMatchObject({
-        attributes: { reward: at, trajectory: at },
-      });
-    }
-  });
-
-  it("gives a request greater ids than those of a long request at the same time", async () => {
-    const now = Date.UTC(2025, 10, 1);
-    const service = await openTestService({ host: { ...testHost(), now: () => now } });
-    const tiny = { messages_and_choices: [], reward: 1 };
-    const long = idsOf(await service.log(request(...Array.from({ length: 9000 }, () => tiny))));
-    const ids = [...long, ...idsOf(await service.log(request(tiny)))];
-    expect(ids.toSorted()).toEqual(ids);
-  });
 });

@@ -7,7 +7,6 @@ import { screenOf } from "../../support/terminal.ts";
 const trajectory = (reward: unknown, more = "", role = "assistant") =>
   `{"messages_and_choices":[{"role":"user","content":"2+2?"},{"role":"${role}","content":"4"}],"reward":${reward}${more}}`;
 const group = (...trajectories: readonly string[]) => `{"trajectories":[${trajectories.join(",")}]}`;
-const good = group(trajectory(0), trajectory(1));
 
 const check = async (...args: readonly string[]) => await runRollcall(["check", ...args]);
 
@@ -17,44 +16,11 @@ const onTerminal = async (args: readonly string[], columns: number, env: Readonl
   return { code, lines: screenOf(written) };
 };
 
-/** Returns the name and the count of each bar of `stats`. */
-const readBars = async (files: readonly string[]) => {
-  const { stdout } = await runRollcall(["stats", ...files, "-o", "table"]);
-  const [, section = ""] = /Trajectories by reward\n((?: .*\n)+)/.exec(stdout) ?? [];
-  return section
-    .trim()
-    .split("\n")
-    .map((line) => line.trim().split(/ {2,}/));
-};
-
 describe("rollcall check of many errors", () => {
   it("counts all errors of a rule, although it keeps the positions of only the first 1,000", async () => {
     const lines = Array.from({ length: 1500 }, () => trajectory('"high"'));
     const { code, stderr } = await check(...filesOf(lines.join("\n")));
     expect([code, stderr]).toEqual([3, expect.stringContaining("and 1499 more: ")]);
-  });
-});
-
-describe("rollcall check of secrets", () => {
-  it("finds tokens of Hugging Face without a digit, but no names with the same prefix", async () => {
-    const token = ["hf", "QmKvTzBnWsRxLp", "GdJcHfYqUeNaZoXiMwPk"].join("_").replace("_Gd", "Gd");
-    const [secret = "", name = ""] = filesOf(
-      ...[token, "hf_AutoModelForSequenceClassificationOutput"].map((text) => good.replace('"4"', `"${text}"`)),
-    );
-    expect((await check(secret)).stderr).toContain("a token of Hugging Face [secret-in-content]");
-    expect((await check(secret)).stderr).not.toContain(token);
-    expect((await check(name)).stderr).not.toContain("secret-in-content");
-  });
-});
-
-describe("rollcall check --report", () => {
-  it("exits with 2 for another value, or with --json", async () => {
-    const files = filesOf(`${good}\n`);
-    expect(await check(...files, "--report", "junt")).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('invalid --report "junt": expected github\n'),
-    });
-    expect(await check(...files, "--report", "github", "--json")).toMatchObject({ code: 2 });
   });
 });
 
@@ -93,29 +59,5 @@ describe("rollcall check on a terminal", () => {
     const seen = lines.join("\n");
     expect([seen.match(/zero-variance-group/g), seen.match(/ equal/g)]).toMatchObject([{ length: 1 }, { length: 1 }]);
     expect(seen).toMatch(/and 199 more: \S+:2, 3, 4, 5, 6, 7, …/);
-  });
-});
-
-describe("the bars of rollcall stats", () => {
-  it.each([
-    [8, 1, 1, ["1", "2", "3", "4", "5", "6", "7", "8"]],
-    [9, 1, 1, ["0 – 2", "2 – 4", "4 – 6", "6 – 8", "8 – 10"]],
-    [2, 0.12345, 0.00001, ["0.12345", "0.12346"]],
-    [11, 0, 0.1, ["0 – 0.2", "0.2 – 0.4", "0.4 – 0.6", "0.6 – 0.8", "0.8 – 1"]],
-    [9, 1e6, 0.25, ["1000000 – 1000000.5", "1000000.5 – 1000001", "1000001 – 1000001.5", "1000001.5 – 1000002"]],
-  ])("draws a bar for each of %i different rewards, or for ranges of many", async (different, least, step, names) => {
-    const files = filesOf(group(...Array.from({ length: different }, (_, at) => trajectory(least + at * step))));
-    const bars = await readBars(files);
-    expect(bars.map(([name]) => name)).toEqual(names);
-  });
-
-  it.each([
-    ["in every bar", (at: number) => at / 1000, ["250", "250", "250", "250"]],
-    ["below 0.2, and one of 1", (at: number) => (at === 999 ? 1 : 0.199 + at / 1e6), ["999", "0", "0", "1"]],
-  ])("counts 1,000 different rewards %s within accurate edges", async (_, rewardAt, counts) => {
-    const files = filesOf(group(...Array.from({ length: 1000 }, (_, at) => trajectory(rewardAt(at)))));
-    const bars = await readBars(files);
-    expect(bars.map(([name]) => name)).toEqual(["0 – 0.25", "0.25 – 0.5", "0.5 – 0.75", "0.75 – 1"]);
-    expect(bars.map(([, count]) => count)).toEqual(counts);
   });
 });

@@ -26,22 +26,6 @@ describe("rollcall check", () => {
       expect(first?.message).not.toMatch(/^ /);
     }
   });
-
-  const samplers = "run model experiment job policy checkpoint version agent epoch iteration trainSteps".split(" ");
-  it.each([...samplers.map((name) => [name, "no"] as const), ["theme", "a"]] as const)(
-    "advises, if the trajectories of a key differ in %s, %s key",
-    async (name, advised) => {
-      // Long values can differ only in their last character.
-      for (const values of [[0, 1, 2], [0, 1, 2].map((last) => `${"x".repeat(99)}${last}`)]) {
-        const lines = [1, 1, 2].map((task_id, at) =>
-          JSON.stringify({ messages_and_choices: [], reward: at, metadata: { task_id, [name]: values[at] } }),
-        );
-        const { document: found } = await document(filesOf(lines.join("\n")));
-        expect(JSON.stringify(found).includes("--group-by task_id")).toBe(advised === "a");
-      }
-    },
-  );
-
   it("reports a missing brace at the start of a document once, and in every line", async () => {
     const cases = [
       [JSON.stringify({ trajectories: [JSON.parse(one)] }, null, 2).slice(2), 1],
@@ -73,22 +57,6 @@ describe("rollcall check", () => {
       const problems = (await document(filesOf(text))).document.problems as readonly { rule: string }[];
       expect(problems.map(({ rule }) => rule).filter((rule) => rule === "zero-variance-group")).toEqual(expected);
     }
-  });
-
-  it.each([
-    ["example_id", (id: number) => `"example_id":${id}`],
-    ["example_id", (id: number) => `"metadata":{"example_id":${id},"a":1}`],
-    ["info.prompt_id", (id: number) => `"info":{"prompt_id":"p${id}"}`],
-    ["env.task_id", (id: number) => `"metadata":{"env":{"task_id":{"n":${id}}}}`],
-    ["prompt_id", (id: number) => `"metadata":{"info":{"prompt_id":${id}}},"prompt_id":"${id}"`],
-    ["info.prompt_id", (id: number) => `"question":${id},"info":{"prompt_id":${id}}`],
-  ])("suggests --group-by %s for trajectories without a group", async (name, keyed) => {
-    const files = filesOf([0, 1, 0].map((id) => line(id, `,${keyed(id)}`)).join("\n"));
-    const problems = (await document(files)).document.problems as readonly { rule: string; advice: string }[];
-    const [, named = ""] =
-      /--group-by (\S+)/.exec(problems.find(({ rule }) => rule === "single-trajectory-group")?.advice ?? "") ?? [];
-    expect(named).toBe(name);
-    expect((await document([...files, "--group-by", named])).document).toMatchObject({ groups: { read: 2 } });
   });
 
   it.each([0, 61, 62, 63, 64, 200])("suggests a key whose values differ only after %i characters", async (length) => {

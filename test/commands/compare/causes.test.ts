@@ -92,17 +92,6 @@ describe("the causes of a comparison", () => {
     ]);
   });
 
-  it("names first the tool whose share of errors changed most, and lists first the most used tool", async () => {
-    const call = (isWorse: boolean) => (rollout: Rollout) => {
-      const [tool, failing] = rollout.prompt % 4 === 0 ? ["fetch", 1] : ["search", 0.5];
-      return { reward: 1, tool, toolResult: isWorse && rollout.random() < failing ? "TimeoutError: late" : "found" };
-    };
-    const [a, b] = [toLines(1, call(false)), toLines(2, call(true))];
-    expect((await listCauses(a, b)).map((line) => line.split(" ").at(-1))).toEqual(["fetch", "search"]);
-    const { stdout } = await runHere(["compare", ...filesOf(a, b), "--json"]);
-    expect(JSON.parse(stdout).tools).toMatchObject([{ name: "search" }, { name: "fetch" }]);
-  });
-
   it("names the environment that fell, also if pairs are values of a key", async () => {
     const fall = (by: number) => (rollout: Rollout) =>
       addEnv(rollout, answer({ ...rollout, chance: rollout.chance - (rollout.prompt % 3 === 1 ? by : 0) }));
@@ -120,18 +109,6 @@ describe("the causes of a comparison", () => {
     });
     for (let seed = 1; seed <= 8; seed++)
       expect(await listCauses(toLines(seed, noise), toLines(100 + seed, noise)), `seed ${seed}`).toEqual([""]);
-  });
-
-  it("counts the finish reasons of pairs alone, and each pair equally", async () => {
-    const group = (prompt: number, ...finishes: readonly string[]) =>
-      JSON.stringify({ trajectories: finishes.map((finish) => toTrajectory(prompt, { reward: 1, finish })) });
-    const a = [group(1, "stop", "length"), group(2, "stop", "stop", "stop", "stop"), group(3, "length")];
-    const b = [group(1, "stop"), group(2, "stop"), group(4, "length")];
-    const { stdout } = await runHere(["compare", ...filesOf(a.join("\n"), b.join("\n")), "--json"]);
-    expect(JSON.parse(stdout).finish_reasons).toEqual([
-      { name: "stop", a: 0.75, b: 1 },
-      { name: "length", a: 0.25, b: 0 },
-    ]);
   });
 });
 
@@ -196,20 +173,6 @@ describe("a comparison of two prompts whose rollouts were cut off, had tool erro
     expect(reward.detectable).toBeCloseTo(0.4375 * (t + 0.8416212335729143), 8);
     expect(reward).toMatchObject({ better: 1, worse: 1, equal: 0 });
     expect(reward_of_all).toEqual({ a: near(4 / 6), b: 0.625 });
-  });
-
-  it("has the prompts that are solved differently, and the interval of a fact", async () => {
-    const { facts, transitions, changed, pass } = await compared();
-    expect(pass[0]).toMatchObject({ k: 1, a: 0.5, b: 0.5, pairs: 2 });
-    expect(transitions).toEqual([
-      { from: "sometimes", to: "always", prompts: 1 },
-      { from: "sometimes", to: "never", prompts: 1 },
-    ]);
-    expect(changed.map((one: Record<string, unknown>) => [one.a, one.b])).toEqual([
-      [0.75, 0.25],
-      [0.625, 1],
-    ]);
-    expect(facts).toContainEqual({ name: "tool_errors", a: 0.375, b: 0.5, ci95: around(0.125, 0.125) });
   });
 });
 

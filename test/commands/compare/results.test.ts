@@ -34,26 +34,6 @@ it("a report of a comparison names copies, and one input can be standard input",
 });
 
 describe("the result of a comparison", () => {
-  it.each<[string, string, string, string | RegExp, ...string[]]>([
-    [
-      "says that chance can make the difference",
-      toRun("0", "0", "0", "0"),
-      toRun("1", "1", "0.5", "0.3"),
-      "␛[32mThe mean reward of b is higher: 0 → 0.7, difference +0.7, between +0.13368 and +1.26632. Without a true difference, 1 of 20 comparisons says this.",
-    ],
-    [
-      "has the columns of --fields",
-      toRun("0"),
-      toRun("1"),
-      /name.+\r\nreward +0\r\npass@1 +0\r\n/,
-      "--fields",
-      "name,a",
-    ],
-  ])("%s", async (_, a, b, text, ...options) => {
-    const { written } = await runHereOnTerminal(["compare", ...filesOf(a, b), "-q", ...options], { columns: 300 });
-    expect(written.replaceAll("\u001b", "␛")).toMatch(text);
-  });
-
   it.each<[pairs: number, rewards: readonly string[], exit: number, error: string | undefined]>([
     [0, [], 3, "0 pairs with rewards, and a comparison needs two"],
     [1, ["1"], 3, "1 pair with rewards, and a comparison needs two"],
@@ -180,12 +160,6 @@ describe("the result of a comparison", () => {
       "pairs 1, 0 only in a, 0 only in b, 1 failed in a, 1 failed in b",
     ])
       expect(text).toContain(part);
-  });
-
-  it("has an unknown interval if the squares of the rewards are too large", async () => {
-    const files = filesOf(toRun("0", "0"), toRun("1e200", "0"));
-    const { code, stderr } = await runHere(["compare", ...files, "--exit-code"]);
-    expect([code, stderr]).toEqual([3, expect.stringContaining("rollcall: the rewards are too large for an")]);
   });
 
   it("has the means of the rewards that are finite, and of metrics and tokens that not all rollouts have", async () => {

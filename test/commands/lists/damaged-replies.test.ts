@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
@@ -52,8 +51,8 @@ const promptOf = ({ members }: DamagedModel): string | undefined => {
   return JSON.stringify(pricing.prompt);
 };
 
-/** Defines the tests of a catalog with these models. */
-const testCatalog = (models: readonly DamagedModel[]): void => {
+describe("a damaged catalog", () => {
+  const models = damagedModels.filter((_, at) => at % 5 === 0);
   const damaged = catalogText(models);
   const identified = models.filter(({ field }) => field !== "id");
   const router = async (...args: readonly string[]): Promise<RunResult> =>
@@ -128,24 +127,11 @@ const testCatalog = (models: readonly DamagedModel[]): void => {
       sane(await router(name, word));
     }
   });
-};
-
-describe("a damaged catalog", () => testCatalog(damagedModels.filter((_, at) => at % 5 === 0)));
-describe("a catalog with every damage to every field", { tags: "slow" }, () => testCatalog(damagedModels));
-
+});
 describe("a damaged model", () => {
-  const showEach = async (models: readonly DamagedModel[]): Promise<void> => {
-    for (const model of models) {
-      sane(await runWith({ router: catalogText([model]) }, ["catalog", "router", "-o", "table"]));
-    }
-  };
-
   it("is shown on a page with each kind of damage", async () => {
-    await showEach(damagedModels.filter(({ field }, at) => field !== "id" && at % 47 === 0));
-  });
-
-  it("is shown on a page with every damage to every field", { tags: "slow" }, async () => {
-    await showEach(damagedModels.filter(({ field }) => field !== "id"));
+    for (const model of damagedModels.filter(({ field }, at) => field !== "id" && at % 47 === 0))
+      sane(await runWith({ router: catalogText([model]) }, ["catalog", "router", "-o", "table"]));
   });
 
   const anything = fc.jsonValue({ maxDepth: 3 });
@@ -182,16 +168,6 @@ describe("a damaged model", () => {
       '{"data":[{"id":"a","context_length":false},{"id":"b","context_length":5e-324},{"id":"c","context_length":1e300}]}';
     const ran = await runWith({ router: body }, ["catalog", "router", "--sort", "-context_length", "--fields", "id"]);
     expect([ran.code, linesOf(ran.stdout)]).toEqual([0, ["c", "b", "a"]]);
-  });
-
-  it("appears in a catalog with 10,000 entries", { tags: "slow" }, async () => {
-    const models = Array.from({ length: 10_000 }, (_, at) => damagedModels[at % damagedModels.length]?.members ?? {});
-    const body = `{"data":[${models.map(textOf).join(",")}]}`;
-    const listed = await runWith({ router: body }, ["catalog", "router", "-o", "tsv"]);
-    expect([listed.code, linesOf(listed.stdout).length]).toEqual([0, 10_000]);
-    const picked = await runWith({ router: body }, ["catalog", "router", "--json", "--max-price", "prompt=0.2"]);
-    expect([picked.code, picked.stderr]).toEqual([0, ""]);
-    expect(JSON.parse(picked.stdout).data.length).toBeGreaterThan(20);
   });
 });
 
@@ -235,77 +211,6 @@ describe("a reply that is not a list", () => {
       sane(ran, [6]);
       expect(ran.stdout).toBe("");
       expect(ran.stderr).toMatch(/^rollcall: /);
-    }
-  });
-});
-
-describe("a damaged call", () => {
-  const whole = JSON.parse(readFileSync("test/samples/call.json", "utf8")).call;
-  const short = (_: string, value: unknown) => (typeof value === "string" ? value.slice(0, 200) : value);
-  const texts = Object.fromEntries(Object.entries(whole).map(([name, value]) => [name, JSON.stringify(value, short)]));
-  const inside = ["messages", "model", "tools"];
-  // Fields that are printed unchanged are damaged together, each in another way.
-  const plain = Object.keys(texts).filter((field) => /^(?:project|trace|parent|thread|turn|vendor)_/.test(field));
-  const calls = [
-    ...damages.map((_, at) => ({
-      ...texts,
-      ...Object.fromEntries(plain.map((field, by) => [field, damages[(at + by) % damages.length]])),
-    })),
-    ...Object.keys(texts)
-      .filter((field) => !plain.includes(field))
-      .flatMap((field) => damages.map((value) => ({ ...texts, [field]: value }))),
-    ...inside.flatMap((field) =>
-      damages.map((value) => ({ ...texts, inputs: textOf({ messages: "[]", model: '"m"', [field]: value }) })),
-    ),
-    ...damages.map((value) => ({ ...texts, inputs: textOf({ messages: `[${value ?? "{}"}]` }) })),
-    ...damages.map((value) => ({
-      ...texts,
-      output: textOf({ choices: `[${textOf({ message: value })}]`, usage: value }),
-    })),
-    ...damages.map((value) => ({
-      ...texts,
-      summary: textOf({ usage: value, costs: textOf({ m: value }), status: value }),
-    })),
-  ].map((members) => textOf(members));
-
-  // test/calls/damage.test.ts tests each call alone, in every format.
-  const some = calls.filter((_, at) => at % 23 === 0);
-
-  const read = async (args: readonly string[], list: readonly string[]): Promise<RunResult> =>
-    await run(["call", "read", "-", ...args], {
-      answer: (_, body) => `{"call":${list[Number(JSON.parse(body).id)]}}`,
-      stdin: list.map((_, at) => `${at}\n`).join(""),
-    });
-
-  const readTogether = async (list: readonly string[]): Promise<void> => {
-    sane(await read(["--costs", "--storage-size", "--total-storage-size"], list));
-  };
-
-  it("leaves the other calls printed", async () => {
-    await readTogether(some);
-  });
-
-  it("leaves the other calls printed, with every damage to every field", {
-    tags: "slow",
-  }, async () => {
-    await readTogether(calls);
-    expect((await read(["--json"], calls)).stdout).toBe(`{"calls":[${calls.join(",")}]}\n`);
-  });
-
-  it("passes through --json byte for byte", async () => {
-    const ran = await read(["--json"], some);
-    sane(ran);
-    expect(ran.stdout).toBe(`{"calls":[${some.join(",")}]}\n`);
-  });
-
-  it("appears completely in every format if it has 2 MB", { tags: "slow" }, async () => {
-    const content = "word ".repeat(400_000);
-    const call = textOf({ ...texts, inputs: JSON.stringify({ messages: [{ role: "user", content }] }) });
-    for (const args of [["--json"], []]) {
-      const ran = await run(["call", "read", "a-call", ...args], { answer: () => `{"call":${call}}` });
-      expect(ran.code).toBe(0);
-      if (args[0] === "--json") expect(ran.stdout === `{"call":${call}}\n`).toBe(true);
-      expect(ran.stdout.length).toBeGreaterThan(1_900_000);
     }
   });
 });

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { selectRowColumns } from "../../../src/commands/stats/each-row.ts";
 import { runHere, runHereOnTerminal } from "../../support/here.ts";
 import { filesOf } from "../../support/inputs.ts";
 
@@ -220,18 +219,6 @@ it("rollcall stats notes what a list omits, and counts rows that it could not ch
   expect(notes.filter((text: string) => text.includes("step"))).toEqual([]);
   expect(counts).toMatchObject({ unreadable_lines: 1 });
 });
-
-const orders = {
-  group:
-    "line reward std_dev trajectories solved key turns characters tokens tool_errors tool_calls exceptions unanswered",
-  trajectory:
-    "line reward trajectory finish_reason turns tool_errors key tool_calls advantage characters tokens solved unanswered",
-};
-it.each(["group", "trajectory"] as const)("a narrow terminal omits the less important columns of a %s", (each) => {
-  const sorted = [...selectRowColumns(each)].sort((x, y) => x.rank - y.rank).map(({ name }) => name);
-  expect(sorted.join(" ")).toBe(`file ${orders[each]} prompt`);
-});
-
 it("rows of one reward have the deviation 0, rows without a reward have none, and no rows can be sorted by any key", async () => {
   const stdin = toGroup({ exceptions: failed });
   const list = async (each: string, ...args: readonly string[]) =>

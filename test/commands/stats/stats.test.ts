@@ -88,13 +88,6 @@ describe("rollcall stats", () => {
     ]);
   });
 
-  it("counts a reward on the edge of two ranges in the upper one, also if their quotient is rounded down", async () => {
-    const [file = ""] = filesOf(toLines([Array.from({ length: 13 }, (_, at) => ({ reward: at / 10 }))]));
-    const { stdout } = await runHere(["stats", file, "-o", "table"]);
-    const counts = [...stdout.matchAll(/^ {2}[\d.]+ – [\d.]+ +(\d+)/gm)].map(([, count]) => Number(count));
-    expect(counts).toEqual([2, 2, 2, 2, 2, 3]);
-  });
-
   it("names a command that reads the input with the same options", async () => {
     const [file = ""] = filesOf(toLines([[{ reward: 0 }, { reward: 1 }]]));
     const { stderr } = await runHere(["stats", file, ..."--each group -o table --pass 0.5".split(" ")]);
@@ -248,19 +241,6 @@ describe("rollcall stats", () => {
       const { finish_reasons } = await readStats(...filesOf(row));
       expect(finish_reasons).toContainEqual({ name, trajectories: 1, reward: 1 });
     },
-  );
-
-  itHolds(
-    "divides a difference into causes whose sum is the difference",
-    fc.asyncProperty(fc.array(fc.tuple(groupOfTurns, groupOfTurns), { minLength: 1, maxLength: 6 }), async (pairs) => {
-      const toText = (side: 0 | 1) =>
-        pairs.map((pair, at) => toLine(pair[side].map((turn) => toRollout(`${at}`, turn)))).join("");
-      const { stdout } = await runHere(["compare", "--json", ...filesOf(toText(0), toText(1))]);
-      const { reward, causes } = JSON.parse(stdout);
-      const sum = causes.reduce((all: number, cause: Division) => all + cause.by_share + cause.by_reward, 0);
-      expectClose([sum], [reward.difference]);
-    }),
-    { quick: 5, slow: 40 },
   );
 
   it("counts what the turns of the model say, in code points", async () => {
@@ -450,22 +430,6 @@ describe("rollcall stats", () => {
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("--by step has more than 10000 values") });
     expect(refused.stderr).toContain("--each");
   });
-});
-
-type Division = Readonly<Record<"by_share" | "by_reward", number>>;
-
-const groupOfTurns = fc.array(
-  fc.record({ reward: fc.integer({ min: -4, max: 4 }), isCut: fc.boolean(), fails: fc.boolean() }),
-  { minLength: 1, maxLength: 4 },
-);
-
-const toRollout = (prompt: string, { reward, isCut, fails }: { reward: number; isCut: boolean; fails: boolean }) => ({
-  messages_and_choices: [
-    { role: "user", content: prompt },
-    { finish_reason: isCut ? "length" : "stop", index: 0, message: { role: "assistant", content: "" } },
-    ...(fails ? [{ role: "tool", content: "no", is_error: true }] : []),
-  ],
-  reward,
 });
 
 const subsetsOf = (values: readonly boolean[]): readonly (readonly boolean[])[] =>
