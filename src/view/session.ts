@@ -9,7 +9,6 @@ import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
 import { isCutOff } from "../rollouts/facts.ts";
 import { formatKeyText } from "../rollouts/index/group-key.ts";
 import { rewardTolerance } from "../rollouts/index/metrics.ts";
-import { describeSketch } from "../rollouts/index/sketch.ts";
 import { computeMoments, findBounds } from "../rollouts/index/sums.ts";
 import { getFacts, type RolloutFact, readGroupFacts } from "../rollouts/stats/fact-rows.ts";
 import { Breaks } from "../system/breaks.ts";
@@ -213,15 +212,21 @@ const summarizeDataset = (
     trajectories,
     rules: dataset.scan.problems.counts,
     stepName: getFacts(dataset).stepName ?? "step",
-    scale: findScale(describeSketch(dataset.scan.rewards)),
+    scale: findScale(Float64Array.from(facts.flatMap(({ rewards }) => rewards)).sort()),
   };
 };
 
-/** Excludes rewards whose distance from the range `middle` exceeds the width of this range. */
-const findScale = ({ weights, middle: [low, high], min, max }: ReturnType<typeof describeSketch>): RewardBounds => {
+/**
+ * Excludes rewards whose distance from the range without 1 % of the rewards at each end exceeds its width.
+ * @param rewards ascending
+ */
+const findScale = (rewards: Float64Array): RewardBounds => {
+  const { min, max } = findBounds(rewards);
+  const excluded = Math.max(1, Math.floor(rewards.length / 100));
+  const [low = max, high = min] = [rewards.at(excluded), rewards.at(-1 - excluded)];
   const [from, to] = [low - (high - low), high + (high - low)];
-  const inside = low < high ? weights.filter(({ value }) => value >= from && value <= to) : [];
-  const [first, last] = [inside.at(0)?.value ?? min, inside.at(-1)?.value ?? max];
+  const inside = low < high ? rewards.filter((value) => value >= from && value <= to) : [];
+  const [first = min, last = max] = [inside.at(0), inside.at(-1)];
   return [min < from ? first : min, max > to ? last : max];
 };
 

@@ -117,7 +117,7 @@ describe("a long loop", () => {
       const said = `[{"role":"user","content":"${at}"},{"role":"assistant","content":"a"}]`;
       return `{"messages_and_choices":${said},"reward":1,"metrics":${JSON.stringify(metrics)}}\n`;
     });
-    const dataset = await readInputs(filesOf(lines.join("")), { measures: { hasPrompts: true } });
+    const dataset = await readInputs(filesOf(lines.join("")), { measures: { hasTasks: true } });
     const reads = vi.spyOn(getFacts(dataset), "metricNamesOf");
     const { signal } = new AbortController();
     const { compared } = await compareDatasets(dataset, dataset, { ...statsOptions, pairBy: undefined, signal });

@@ -78,11 +78,7 @@ type Datasets = Readonly<Record<"a" | "b", Dataset>>;
 
 const readBoth = async (context: Context, typed: ComparedRuns): Promise<Datasets> => {
   const settings = await readEffectiveSettings(context, {});
-  const measures = {
-    hasPrompts: typed.pairBy === undefined,
-    hasTasks: true,
-    key: typed.pairBy === undefined ? undefined : [typed.pairBy],
-  };
+  const measures = { hasTasks: true, by: typed.pairBy };
   const read = async (side: "a" | "b") => {
     const file = typed[side];
     const needs = { settings, skipsDigests: true, measures, continuesAfterErrors: true, subject: file };

@@ -12,7 +12,6 @@ import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { lengthNames } from "../../rollouts/facts.ts";
 import { parseKeyText } from "../../rollouts/index/group-key.ts";
 import { isSolved } from "../../rollouts/index/metrics.ts";
-import { addToSketch } from "../../rollouts/index/sketch.ts";
 import { comparedStepNames } from "../../rollouts/rules/names.ts";
 import { computeStats, type DatasetStats } from "../../rollouts/stats/stats-slices.ts";
 import type { Context } from "../../session/context.ts";
@@ -50,9 +49,7 @@ export const printStats = async (context: Context, typed: StatsCommandOptions) =
     const isPage = by === undefined && !screen.fields && (screen.format === "table" || screen.format === "tsv");
     if (copies !== undefined && !isPage) screen.notice(copies);
     noteStats(context, dataset, stats, typed);
-    const { rewards } = dataset.scan;
-    if (exceptionsAs !== undefined) addToSketch(rewards, exceptionsAs, stats.whole.exceptions);
-    if (isPage) await printStatsPage(screen, stats.whole, { rewards, copies });
+    if (isPage) await printStatsPage(screen, stats, copies);
     else await printResult(context, stats, { typed, result });
   }
   noteWarnings(context, dataset, typed);

@@ -3,17 +3,13 @@ import { printPage } from "../../output/page.ts";
 import type { Screen } from "../../output/screen.ts";
 import type { Line, Section } from "../../output/views.ts";
 import { lengthNames } from "../../rollouts/facts.ts";
-import { describeSketch, type Sketch } from "../../rollouts/index/sketch.ts";
 import type { Stats } from "../../rollouts/stats/stats-slice.ts";
+import type { DatasetStats } from "../../rollouts/stats/stats-slices.ts";
 import { pluralize } from "../../text/sentences.ts";
 import { formatForDisplay as format, formatShare } from "../../text/units.ts";
 
 /** @param copies describes copies of trajectories, if they are many */
-export const printStatsPage = async (
-  screen: Screen,
-  whole: Stats,
-  { rewards, copies }: { readonly rewards: Sketch; readonly copies: string | undefined },
-) => {
+export const printStatsPage = async (screen: Screen, { whole, rewards }: DatasetStats, copies: string | undefined) => {
   const counts = [
     { label: "groups", text: String(whole.groups) },
     { label: "trajectories", text: String(whole.trajectories) },
@@ -64,9 +60,8 @@ const drawBar = (share: number) => {
   return "█".repeat(Math.floor(eighths / 8)) + partial;
 };
 
-const listRanges = (rewards: Sketch): readonly Line[] => {
-  if (rewards.count === 0) return [];
-  const bars = computeBars(describeSketch(rewards));
+const listRanges = (rewards: Float64Array): readonly Line[] => {
+  const bars = computeBars(rewards);
   const max = Math.max(...bars.map(({ count }) => count));
   const text = (count: number) => `${String(count).padStart(String(max).length)}  ${drawBar(count / max)}`.trimEnd();
   return bars.map(({ name, count }) => ({ label: name, text: text(count) }));
@@ -74,21 +69,21 @@ const listRanges = (rewards: Sketch): readonly Line[] => {
 
 const maxBars = 8;
 
-/** `rangeStep` is the width of the widest range whose rewards were rounded to one value, or 0. */
-type RewardWeights = Pick<ReturnType<typeof describeSketch>, "min" | "max" | "rangeStep" | "weights">;
-
-/** Returns at most eight ranges of rewards, or single rewards, with their numbers of trajectories. */
-export const computeBars = ({ weights, min, max, rangeStep }: RewardWeights) => {
-  if (weights.length <= maxBars && rangeStep === 0) {
-    const names = weights.map(({ value }) => format(value));
+/** Returns at most eight ranges of ascending rewards, or single rewards, with their numbers of trajectories. */
+export const computeBars = (rewards: Float64Array) => {
+  const distinct = [...new Set(rewards)];
+  const [min = 0, max = min] = [rewards.at(0), rewards.at(-1)];
+  const countIn = (isIn: (value: number) => boolean) => rewards.reduce((sum, value) => sum + Number(isIn(value)), 0);
+  if (distinct.length <= maxBars) {
+    const names = distinct.map(format);
     const areDistinct = new Set(names).size === names.length;
-    return weights.map(({ value, count }, at) => ({ name: (areDistinct && names[at]) || String(value), count }));
+    return distinct.map((value, at) => {
+      return { name: (areDistinct && names[at]) || String(value), count: countIn((one) => one === value) };
+    });
   }
   const minStep = (max - min) / (maxBars - 2);
   const magnitude = 10 ** Math.floor(Math.log10(minStep));
-  const decimalStep = ([1, 2, 2.5, 5].find((factor) => factor * magnitude >= minStep) ?? 10) * magnitude;
-  // A rounded value represents a range, which an edge between bars must not divide.
-  const step = rangeStep > 0 ? Math.max(2 ** Math.ceil(Math.log2(minStep)), rangeStep) : decimalStep;
+  const step = ([1, 2, 2.5, 5].find((factor) => factor * magnitude >= minStep) ?? 10) * magnitude;
   const start = Math.floor(min / step) * step;
   // Large rewards with small differences need many digits.
   const edge = (at: number) => String(Number((start + at * step).toPrecision(12)));
@@ -96,8 +91,7 @@ export const computeBars = ({ weights, min, max, rangeStep }: RewardWeights) => 
   // Rounding errors must not move a value on an edge to the lower bar.
   const barOf = (value: number) => Math.min(length - 1, Math.floor(value / step - start / step + 1e-9));
   return Array.from({ length }, (_, at) => {
-    const count = weights.reduce((sum, weight) => sum + (barOf(weight.value) === at ? weight.count : 0), 0);
-    return { name: `${edge(at)} – ${edge(at + 1)}`, count };
+    return { name: `${edge(at)} – ${edge(at + 1)}`, count: countIn((value) => barOf(value) === at) };
   });
 };
 

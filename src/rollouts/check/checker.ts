@@ -20,6 +20,7 @@ import type { ProblemLocation } from "../rules/problems.ts";
 import type { RuleReporter } from "../rules/rules.ts";
 import { type Block, emptyBlock } from "./block.ts";
 import type { Measurer } from "./measure.ts";
+import type { MessageWalk } from "./message-walk.ts";
 import { findMixedSteps } from "./policy-steps.ts";
 import { addRequest, recordType, requestKeys } from "./requests.ts";
 import { inspectTrajectory } from "./trajectory.ts";
@@ -62,6 +63,8 @@ export class Checker {
   /** True if the prompts of tasks in the group are the same bytes. */
   #hasOnePrompt = true;
   readonly #facts: TrajectoryFacts[] = [];
+  /** Of the same trajectories, if they are measured. */
+  readonly #walks: MessageWalk[] = [];
 
   constructor(file: string, { result, index, groupBy, measure }: ScanOptions) {
     this.result = result;
@@ -196,7 +199,7 @@ export class Checker {
     const { facts: columns } = this.result.parts;
     const options = { needsTurns: columns !== undefined, canHaveMarks: this.#canHaveChatMarks };
     const walk = inspectTrajectory(table, node, facts, this.#report, options);
-    if (walk && columns) this.#measure?.addFacts(table, facts, walk, columns);
+    if (walk && columns) this.#walks[position] = walk;
     return walk !== undefined;
   }
 
@@ -248,7 +251,13 @@ export class Checker {
     const at = this.result.addPart(position, part, this.#facts);
     if (this.#isWarned) parts.columns.warned.set(at, 1);
     if (parts.facts && part.isValid)
-      this.#measure?.addKeys(this.#value, this.#firstFacts(part.trajectories), parts.facts, this.#hasOnePrompt);
+      this.#measure?.addRows(
+        this.#value,
+        this.#firstFacts(part.trajectories),
+        this.#walks,
+        parts.facts,
+        this.#hasOnePrompt,
+      );
     if (!parts.hasDigests) return;
     const bytes = table.bytes.subarray(start, end);
     parts.columns.checksum.set(at, crc32(bytes));

@@ -7,7 +7,7 @@ import { cacheReader, nodeSize } from "../../json/reader.ts";
 import { Kind, kindOf, Shape } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
-import type { FactColumns, TrajectoryFacts } from "../index/fact-columns.ts";
+import { addUse, type FactColumns, sumUses, type ToolUse, type TrajectoryFacts } from "../index/fact-columns.ts";
 import { formatKey, openGroupKeyReader } from "../index/group-key.ts";
 import { comparedStepNames, divisionNames, groupKeyNames } from "../rules/names.ts";
 import { listTexts, type MessageWalk } from "./message-walk.ts";
@@ -20,11 +20,7 @@ export type MeasuredKeys = Readonly<{
   by?: string | undefined;
   /** True if the value of `by` is that of the first step column. */
   hasSteps?: boolean;
-  /** Default: no key, because a million keys take much memory. */
-  key?: readonly string[] | undefined;
-  /** True if rows have the digests of prompts. */
-  hasPrompts?: boolean;
-  /** True if rows have the keys of tasks that all trajectories have, and the settings that all share. */
+  /** True if rows have the digests of prompts, the keys of tasks that all have, and the settings that all share. */
   hasTasks?: boolean;
 }>;
 
@@ -35,67 +31,64 @@ const [answeredCall, unansweredCall, errorResult] = [
   { calls: 0, errors: 1, unanswered: 0 },
 ];
 
-const addToolUses = (table: JsonTable, { events, choices }: MessageWalk, into: FactColumns) => {
+const sumToolUses = (table: JsonTable, { events, choices }: MessageWalk, toolNames: FactColumns["toolNames"]) => {
   const sampled = choices > 0 ? makers.choice : makers.assistant;
-  const numberOf = (node: number) => (node > 0 ? into.toolNames.numberAt(table, node) : 0);
-  let [calls, errors, unanswered] = [0, 0, 0];
+  const uses = new Map<number, ToolUse>();
+  const addTo = (node: number, use: ToolUse) => addUse(uses, node > 0 ? toolNames.numberAt(table, node) : 0, use);
   for (const { node, name, maker, isLast, partner } of events) {
     if (maker === sampled) {
-      const use = partner || isLast ? answeredCall : unansweredCall;
-      into.addUse(numberOf(name), use);
-      calls++;
-      unanswered += use.unanswered;
-    } else if (maker === makers.result && (!partner || partner.maker === sampled)) {
-      if (!isErrorResult(table, node)) continue;
-      into.addUse(numberOf(partner ? partner.name : findToolName(table, node)), errorResult);
-      errors++;
-    }
+      addTo(name, partner || isLast ? answeredCall : unansweredCall);
+    } else if (maker === makers.result && (!partner || partner.maker === sampled) && isErrorResult(table, node))
+      addTo(partner ? partner.name : findToolName(table, node), errorResult);
   }
-  return { tool_calls: calls, tool_errors: errors, unanswered };
+  return uses;
 };
 
-/** Adds rows, and then the keys of rows of valid trajectories. */
+const addRow = (table: JsonTable, facts: TrajectoryFacts, walk: MessageWalk, into: FactColumns) => {
+  const { count: turns, characters, scores } = walk.turns;
+  const uses = sumToolUses(table, walk, into.toolNames);
+  const { calls: tool_calls, errors: tool_errors, unanswered } = sumUses([...uses.values()]);
+  const tokens = countTokens(table, scores, facts.node);
+  const counts = { turns, characters, tokens, tool_calls, tool_errors, unanswered };
+  return into.addRow(facts, { counts, finishReason: walk.finishReason, uses });
+};
+
+/** Adds rows of valid trajectories. */
 export interface Measurer {
-  addFacts(table: JsonTable, facts: TrajectoryFacts, walk: MessageWalk, into: FactColumns): void;
   /**
    * @param holder the group of the trajectories, or the trajectory
-   * @param all of the last rows
+   * @param walks over the messages of each trajectory
    * @param hasOnePrompt true if the prompts of tasks are the same bytes
    */
-  addKeys(holder: json.JsonValue, all: readonly TrajectoryFacts[], into: FactColumns, hasOnePrompt: boolean): void;
+  addRows(
+    holder: json.JsonValue,
+    all: readonly TrajectoryFacts[],
+    walks: readonly MessageWalk[],
+    into: FactColumns,
+    hasOnePrompt: boolean,
+  ): void;
 }
 
 export const openMeasurer = (keys: MeasuredKeys): Measurer => {
   const readBy = keys.by === undefined ? undefined : openKeyReader([keys.by]);
-  const readKey = keys.key && openKeyReader(keys.key);
   const readPrompt = openPromptReader();
-  const hasKeys = Object.values(keys).some((wanted) => wanted !== undefined && wanted !== false);
   const readTasks = openTaskReader();
   return {
-    addFacts: (table, facts, walk, into) => {
-      const { count: turns, characters, scores } = walk.turns;
-      const tokens = countTokens(table, scores, facts.node);
-      const counts = { turns, characters, tokens, ...addToolUses(table, walk, into) };
-      into.addRow(facts, { counts, finishReason: walk.finishReason });
-    },
-    addKeys: (holder, all, into, hasOnePrompt) => {
-      if (!hasKeys) return;
-      const first = into.rows - all.length;
+    addRows: (holder, all, walks, into, hasOnePrompt) => {
       // Adjacent trajectories outside groups often have the same prompt, which `readPrompt` knows.
       const isShared = hasOnePrompt && all.length > 1;
       let task: string | undefined;
       for (const [at, facts] of all.entries()) {
         const { node } = facts;
-        const row = first + at;
+        const walk = walks[at];
+        if (!walk) return;
+        const row = addRow(holder.table, facts, walk, into);
         if (keys.hasSteps) into.by.set(row, readStep(holder, node, into));
         else if (readBy) into.by.set(row, readBy(holder, node));
-        if (readKey) into.key.set(row, readKey(holder, node));
-        if (keys.hasPrompts) {
-          const isKnown = isShared && hasTaskPrompt(facts);
-          if (isKnown) task ??= digestPrompt(holder.table, facts);
-          into.prompt.set(row, isKnown ? task : readPrompt(holder.table, facts));
-        }
         if (!keys.hasTasks) continue;
+        const isKnown = isShared && hasTaskPrompt(facts);
+        if (isKnown) task ??= digestPrompt(holder.table, facts);
+        into.prompt.set(row, isKnown ? task : readPrompt(holder.table, facts));
         if (row === 0 || into.tasks.size > 0) into.setTasks(row, readTasks(holder, node, row, into.tasks));
         keepSettings({ table: holder.table, node }, into, row);
       }

@@ -14,9 +14,8 @@ const blockBits = 14;
 const blockLength = 2 ** blockBits;
 const blockMask = blockLength - 1;
 
-/** The first block grows in these steps, because many columns store few numbers. */
-const lengths = [16, 512, blockLength];
-const lengthFor = (position: number) => lengths.find((length) => position < length) ?? blockLength;
+/** The first block starts with few numbers, because many columns store few. */
+const minBlockLength = 16;
 
 /** Always the same type of array, because V8 would compile each sum for each type. */
 let doubles = new Float64Array();
@@ -62,7 +61,9 @@ export class NumberColumn {
   #growBlock(position: number) {
     const index = position >>> blockBits;
     const block = this.#blocks[index];
-    const grown = this.#allocate(Math.max(lengthFor(position), block?.length ?? 0));
+    let length = block?.length ?? minBlockLength;
+    while (length <= Math.min(position, blockMask)) length *= 2;
+    const grown = this.#allocate(length);
     if (block) grown.set(block);
     this.#blocks[index] = grown;
     this.hasOnlyDefaults = false;

@@ -4,23 +4,31 @@ import { type CountName, countNames, type FactRow } from "../facts.ts";
 import { NumberColumn } from "./column.ts";
 import { DigestNames, Names, SpelledNames, TextColumn } from "./text-column.ts";
 
+const useNames = ["calls", "errors", "unanswered"] as const;
+
+const mapUse = <Value>(map: (name: (typeof useNames)[number]) => Value) => ({
+  calls: map("calls"),
+  errors: map("errors"),
+  unanswered: map("unanswered"),
+});
+
 /** The calls of a tool. */
-export type ToolUse = Record<"calls" | "errors" | "unanswered", number>;
+export type ToolUse = ReturnType<typeof mapUse<number>>;
 
-export const addUse = <Tool>(to: Map<Tool, ToolUse>, tool: Tool, { calls, errors, unanswered }: Readonly<ToolUse>) => {
-  const use = to.get(tool) ?? { calls: 0, errors: 0, unanswered: 0 };
-  to.set(tool, use);
-  use.calls += calls;
-  use.errors += errors;
-  use.unanswered += unanswered;
-};
+export const addUse = <Tool>(to: Map<Tool, ToolUse>, tool: Tool, added: Readonly<ToolUse>) =>
+  void to.set(tool, sumUses([to.get(tool) ?? noUse, added]));
 
-/** What the messages of a trajectory have. The count -1 is unknown. */
-type MessageCounts = Readonly<{ counts: Readonly<Record<CountName, number>>; finishReason: string | undefined }>;
+export const sumUses = (uses: readonly Readonly<ToolUse>[]): ToolUse =>
+  mapUse((name) => uses.reduce((sum, use) => sum + use[name], 0));
 
-/** The columns of `#uses`, which has a row for each tool of a trajectory. */
-const useFields = { tool: 0, calls: 1, errors: 2, unanswered: 3 };
-const useWidth = 4;
+export const noUse: Readonly<ToolUse> = mapUse(() => 0);
+
+/** What the messages of a trajectory have. The count -1 is unknown, and tools are numbers in `toolNames`. */
+interface MessageCounts {
+  readonly counts: Readonly<Record<CountName, number>>;
+  readonly finishReason: string | undefined;
+  readonly uses: ReadonlyMap<number, Readonly<ToolUse>>;
+}
 
 /**
  * A row is a trajectory of a valid part, in the order of the input. Takes 6 bytes for a row, 1 or 2 for each of its
@@ -32,8 +40,6 @@ export class FactColumns {
   readonly by = new TextColumn(new Names());
   /** The name of the step column that `by` has. */
   stepName: string | undefined;
-  /** The key of the group as JSON. */
-  readonly key = new TextColumn(new Names());
   /** The digest of the prompt as a value; none if it is unknown. */
   readonly prompt = new TextColumn(new DigestNames());
   /** The values of the recorded keys that all rows have, as JSON. */
@@ -51,44 +57,24 @@ export class FactColumns {
   /** By the index in `countNames`. Counts are stored plus 1; 0 is unknown. */
   readonly #counts = countNames.map(() => new NumberColumn());
   readonly #hasGreeting = new NumberColumn();
-  /** For each row, the number of rows in `#uses` up to its end. */
+  /** For each row, the number of uses up to its end. */
   readonly #usesEnd = new NumberColumn();
-  readonly #uses = new NumberColumn();
-  /** For each tool, its last row in `#uses`. */
-  readonly #lastUse: number[] = [];
-  #usesLength = 0;
-  /** The first of the uses by the next row. */
-  #usesStart = 0;
+  /** A use is that of a tool by a trajectory. */
+  readonly #uses = mapUse(() => new NumberColumn());
+  readonly #usedTools = new NumberColumn();
   #rows = 0;
-  #keptRows = 0;
 
   get rows() {
     return this.#rows;
   }
 
-  /** Keeps the first of the rows since the last call, and removes the others. Returns the number of rows before. */
-  keep(count: number) {
-    const before = this.#keptRows;
-    this.#truncate(before + count);
-    this.#keptRows = this.#rows;
-    return before;
-  }
-
-  /** Removes later rows, and uses without a row. */
-  #truncate(rows: number) {
-    this.#rows = rows;
-    this.#usesLength = endBefore(this.#usesEnd, rows);
-    this.#usesStart = this.#usesLength;
-  }
-
-  /** Returns a function that removes later rows, and what they changed. Expects that all rows are kept. */
+  /** Returns a function that removes later rows, and what they changed. */
   mark() {
     const { rows, stepName } = this;
     const settings = new Map(this.settings);
     const tasks = Array.from(this.tasks, ([name, column]) => ({ name, column, count: column.names.list.length }));
     return () => {
-      this.#truncate(rows);
-      this.#keptRows = rows;
+      this.#rows = rows;
       this.stepName = stepName;
       this.settings = settings;
       for (const { column, count } of tasks) column.truncateNames(count);
@@ -96,22 +82,11 @@ export class FactColumns {
     };
   }
 
-  /** Adds uses of a tool by the next row. @param tool a number in `toolNames` */
-  addUse(tool: number, { calls, errors, unanswered }: Readonly<ToolUse>) {
-    const uses = this.#uses;
-    const known = this.#lastUse[tool] ?? -1;
-    const isNew = known < this.#usesStart || known >= this.#usesLength;
-    const row = isNew ? this.#usesLength++ : known;
-    if (isNew) this.#lastUse[tool] = row;
-    const at = row * useWidth;
-    uses.set(at + useFields.tool, tool);
-    uses.set(at + useFields.calls, calls + (isNew ? 0 : uses.at(at + useFields.calls)));
-    uses.set(at + useFields.errors, errors + (isNew ? 0 : uses.at(at + useFields.errors)));
-    uses.set(at + useFields.unanswered, unanswered + (isNew ? 0 : uses.at(at + useFields.unanswered)));
-  }
-
-  /** Adds a row, after its uses of tools. */
-  addRow({ reward, metricNames, metrics, hasGreeting }: TrajectoryFacts, { counts, finishReason }: MessageCounts) {
+  /** Returns the number of the row. */
+  addRow(
+    { reward, metricNames, metrics, hasGreeting }: TrajectoryFacts,
+    { counts, finishReason, uses }: MessageCounts,
+  ) {
     const row = this.#rows++;
     this.reward.set(row, reward);
     if (metricNames.length > 0 && metricNames !== this.#nameLists.at(-1)) this.#nameLists.push(metricNames);
@@ -122,8 +97,14 @@ export class FactColumns {
     for (const [at, name] of countNames.entries()) this.#counts[at]?.set(row, counts[name] + 1);
     this.finishReason.set(row, finishReason);
     this.#hasGreeting.set(row, Number(hasGreeting));
-    this.#usesEnd.set(row, this.#usesLength);
-    this.#usesStart = this.#usesLength;
+    let use = endBefore(this.#usesEnd, row);
+    for (const [tool, own] of uses) {
+      this.#usedTools.set(use, tool);
+      for (const name of useNames) this.#uses[name].set(use, own[name]);
+      use++;
+    }
+    this.#usesEnd.set(row, use);
+    return row;
   }
 
   /** Keeps the recorded keys that all rows have. */
@@ -161,12 +142,11 @@ export class FactColumns {
 
   /** Gives numbers in `toolNames`; 0 is a result whose call is unknown. */
   forEachUse(row: number, take: (tool: number, use: Readonly<ToolUse>) => void) {
-    const uses = this.#uses;
-    const end = this.#usesEnd.at(row) * useWidth;
-    for (let at = endBefore(this.#usesEnd, row) * useWidth; at < end; at += useWidth) {
-      const [calls, errors] = [uses.at(at + useFields.calls), uses.at(at + useFields.errors)];
-      take(uses.at(at + useFields.tool), { calls, errors, unanswered: uses.at(at + useFields.unanswered) });
-    }
+    for (let at = endBefore(this.#usesEnd, row); at < this.#usesEnd.at(row); at++)
+      take(
+        this.#usedTools.at(at),
+        mapUse((name) => this.#uses[name].at(at)),
+      );
   }
 
   /** Returns the facts that need no reward. */

@@ -4,7 +4,6 @@ import { type InputShape, Requests } from "./contradictions.ts";
 import type { TrajectoryFacts } from "./fact-columns.ts";
 import { rewardTolerance, Tally } from "./metrics.ts";
 import { kinds, type Part, Parts } from "./parts.ts";
-import { addToSketch, mergeSketch, Sketch } from "./sketch.ts";
 
 export interface NewPart {
   readonly kind: Part["kind"];
@@ -23,8 +22,6 @@ export class ScanResult {
   readonly shapes = new Set<InputShape>();
   /** The `trainingBits` of all valid parts. */
   training = 0;
-  /** Finite rewards of the valid trajectories. */
-  readonly rewards = new Sketch();
   #rewardsOfPart = new Float64Array(64);
 
   constructor(problems: Problems, parts = new Parts({ hasDigests: true })) {
@@ -33,7 +30,7 @@ export class ScanResult {
   }
 
   /**
-   * Returns the number of the part. The caller adds warnings, digest and key.
+   * Returns the number of the part. The caller adds warnings, digest, key and rows.
    *
    * @param facts begins with those of each trajectory of a valid part
    */
@@ -53,7 +50,7 @@ export class ScanResult {
     columns.kind.set(at, kinds.indexOf(part.kind));
     columns.valid.set(at, isValid ? 1 : 0);
     columns.trajectories.set(at, trajectories);
-    if (parts.facts) columns.row.set(at, parts.facts.keep(isValid ? trajectories : 0));
+    if (parts.facts) columns.row.set(at, parts.facts.rows);
     if (isValid) this.#measure(at, part, facts);
     else parts.fingerprints.length += trajectories;
     return at;
@@ -74,7 +71,6 @@ export class ScanResult {
       this.#rewardsOfPart[at] = reward;
       if (reward < min) min = reward;
       if (reward > max) max = reward;
-      if (Number.isFinite(reward)) addToSketch(this.rewards, reward);
       parts.fingerprints.push(trajectory.fingerprint);
       training |= trajectory.training;
     }
@@ -89,7 +85,6 @@ export class ScanResult {
 
   /** Adds a result with the same index of parts. */
   merge(later: ScanResult) {
-    mergeSketch(this.rewards, later.rewards);
     this.tally.merge(later.tally);
     this.problems.merge(later.problems);
     for (const shape of later.shapes) this.shapes.add(shape);

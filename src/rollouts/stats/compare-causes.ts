@@ -2,7 +2,7 @@
 
 import type { Breaks } from "../../system/breaks.ts";
 import { countIndexes, countNames, isCutOff } from "../facts.ts";
-import { addUse, type FactColumns, type ToolUse } from "../index/fact-columns.ts";
+import { addUse, type FactColumns, noUse, type ToolUse } from "../index/fact-columns.ts";
 import { formatKeyText } from "../index/group-key.ts";
 import { pickFinite } from "../index/sums.ts";
 import { comparedStepNames, divisionNames } from "../rules/names.ts";
@@ -85,8 +85,6 @@ const findCause = (columns: FactColumns, row: number) => {
   if (isCutOff(columns.finishReason.at(row))) return truncated;
   return columns.countAt(row, countIndexes.tool_errors) > 0 ? withErrors : other;
 };
-
-const noUse: ToolUse = { calls: 0, errors: 0, unanswered: 0 };
 
 /** Over pairs: calls for each trajectory, and shares of errors in the results of pairs with results. */
 const createUseSums = () => ({ calls: 0, errors: 0, pairsWithResults: 0 });

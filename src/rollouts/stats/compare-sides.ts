@@ -95,7 +95,7 @@ export interface Pairing {
   readonly columnOf: (facts: FactColumns) => TextColumn<TextNames> | undefined;
 }
 
-export const pairByKey = (name: string): Pairing => ({ name, columnOf: ({ key }) => key });
+export const pairByKey = (name: string): Pairing => ({ name, columnOf: ({ by }) => by });
 
 const pairByPrompt: Pairing = { name: undefined, columnOf: ({ prompt }) => prompt };
 

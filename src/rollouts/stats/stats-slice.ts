@@ -151,6 +151,11 @@ export class StatsSlice {
     return known;
   }
 
+  /** In new memory. */
+  sortRewards() {
+    return this.#rewards.sorted().slice();
+  }
+
   /** @throws the signal's reason */
   async compute(breaks: Breaks): Promise<Stats> {
     // Each part reads a number of each trajectory several times.

@@ -1,12 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { computeBars } from "../../../src/commands/stats/stats-page.ts";
+import { runHere } from "../../support/here.ts";
 
 describe("computeBars", () => {
-  const bars = (values: readonly number[], rangeStep = 0) => {
-    const weights = values.map((value) => ({ value, count: 1 }));
-    const [min, max] = [Math.min(...values), Math.max(...values)];
-    return computeBars({ weights, min, max, rangeStep }).map(({ name, count }) => `${name}: ${count}`);
-  };
+  const bars = (values: readonly number[]) =>
+    computeBars(Float64Array.from(values).sort()).map(({ name, count }) => `${name}: ${count}`);
 
   it("counts up to eight single values, or round ranges with the maximum in the last", () => {
     expect(bars([0, 0.1 + 0.2, 1])).toEqual(["0: 1", "0.3: 1", "1: 1"]);
@@ -17,13 +15,14 @@ describe("computeBars", () => {
     expect(bars([-1, 0, 1, 2, 3, 4, 5, 6, 1.7e308])).toHaveLength(5);
     const tenths = [-3, -2, -1, 0, 1, 2, 3, 4, 5].map((value) => value / 10);
     expect(bars(tenths)).toEqual(["-0.4 – -0.2: 1", "-0.2 – 0: 2", "0 – 0.2: 2", "0.2 – 0.4: 2", "0.4 – 0.6: 2"]);
-    expect(bars([0, 1, 3], 0.5)).toEqual([
-      "0 – 0.5: 1",
-      "0.5 – 1: 0",
-      "1 – 1.5: 1",
-      "1.5 – 2: 0",
-      "2 – 2.5: 0",
-      "2.5 – 3: 1",
-    ]);
+  });
+
+  it("leaves out the rewards of a group that is rejected after its lines are read", async () => {
+    const lines = ["a", "b", "a"].map((group_id, reward) => {
+      return JSON.stringify({ group_id, messages_and_choices: [], reward });
+    });
+    const { stdout } = await runHere(["stats", "-", "--on-invalid", "skip"], { stdin: lines.join("\n") });
+    expect(stdout).toContain("Trajectories by reward\n  1  1  █");
+    expect(stdout).toContain("min, median, max    1, 1, 1\n");
   });
 });

@@ -146,7 +146,6 @@ describe("an array that is longer than a block", () => {
       return [
         groups.count,
         scan.tally.metrics(),
-        scan.rewards,
         scan.problems.sorted().map(({ rule, line, column }) => [rule, line, (column ?? 0) - count]),
       ];
     };

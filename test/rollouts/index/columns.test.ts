@@ -1,21 +1,12 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { countWhile, NumberColumn } from "../../../src/rollouts/index/column.ts";
 import { Digests, DigestTable, digestBytes } from "../../../src/rollouts/index/digests.ts";
-import {
-  addToSketch,
-  describeSketch,
-  median,
-  mergeSketch,
-  Sketch,
-  toWeights,
-  weightedValueAt,
-} from "../../../src/rollouts/index/sketch.ts";
 import { computeMoments } from "../../../src/rollouts/index/sums.ts";
 import { itHolds } from "../../support/property.ts";
 
-/** In the first block of a column, which grows in steps, and in later blocks of 16,384 numbers. */
+/** In the first block of a column, which grows, and in later blocks of 16,384 numbers. */
 const position = fc.constantFrom(0, 15, 16, 511, 512, 16_383, 16_384, 32_767, 40_000);
 /** Each needs another type of array. */
 const value = fc.constantFrom(0, 1, 255, 256, 300, 65_535, 65_536, 70_000, 2 ** 32 - 1, 2 ** 32, 0.5, -0, Number.NaN);
@@ -88,37 +79,6 @@ it("a table that indexes an existing list finds the first position of each diges
 
 it.each([0, 1, 2, 7])("the leading numbers below a limit are counted: %i of 7", (count) => {
   expect(countWhile(7, (at) => at < count)).toBe(count);
-});
-
-describe("a distribution of more than 512 values", () => {
-  it("rounds them by at most 1/128, and keeps the least and the greatest", () => {
-    const values = Array.from({ length: 1200 }, (_, at) => (at - 300) ** 3 / 7);
-    const errorOf = (found: number, at: number) => Math.abs(found - (values[at] ?? 0)) / Math.abs(values[at] || 1);
-    const [whole, merged, rest] = [new Sketch(), new Sketch(), new Sketch()];
-    for (const value of values) addToSketch(whole, value);
-    for (const [at, value] of values.entries()) addToSketch(at < 400 ? merged : rest, value);
-    mergeSketch(merged, rest);
-    for (const sketch of [whole, merged]) {
-      expect([sketch.count, sketch.isRounded, sketch.min, sketch.max]).toEqual([1200, true, values[0], values[1199]]);
-      const found = toWeights(sketch);
-      for (let at = 0; at < 1200; at += 40) expect(errorOf(weightedValueAt(found, at + 1), at)).toBeLessThan(1 / 128);
-    }
-    const { weights, middle, rangeStep } = describeSketch(whole);
-    expect(toWeights(merged)).toEqual(weights);
-    expect(Math.max(errorOf(middle[0], 12), errorOf(middle[1], 1187))).toBeLessThan(1 / 128);
-    expect(rangeStep).toBe(2 ** 20);
-  });
-});
-
-it.each([
-  ["3 1 2", 2],
-  ["4 1 3 2", 2.5],
-  ["1 9 1 1", 1],
-])("the median of %s is %d", (values, expected) => {
-  const [sketch, rest] = [new Sketch(), new Sketch()];
-  for (const [at, value] of values.split(" ").entries()) addToSketch(at % 2 === 0 ? sketch : rest, Number(value));
-  mergeSketch(sketch, rest);
-  expect(median(toWeights(sketch))).toBe(expected);
 });
 
 it.each([5, 40])("moments do not depend on the order of %i values", (count) => {

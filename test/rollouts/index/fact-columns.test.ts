@@ -11,22 +11,19 @@ const countsFrom = (turns: number) => ({
 describe("the columns of facts", () => {
   it("forget removed rows, and keep rows beyond a block", () => {
     const columns = new FactColumns();
-    const addRow = (at: number) =>
+    const addRow = (at: number, calls = 1) =>
       columns.addRow(Object.assign(new TrajectoryFacts(), { hasGreeting: at % 2 === 1 }), {
         counts: countsFrom(at * 2 ** 31),
         finishReason: `${at}`,
+        uses: new Map([[1, { calls, errors: 0, unanswered: 0 }]]),
       });
-    const use = { calls: 1, errors: 0, unanswered: 0 };
+    let removeRows = () => {};
     for (let at = 0; at < 16_400; at++) {
-      columns.addUse(1, use);
+      if (at === 17) removeRows = columns.mark();
       addRow(at);
     }
-    columns.keep(17);
-    for (const calls of [4, 5]) {
-      columns.keep(0);
-      columns.addUse(1, { ...use, calls });
-      addRow(7);
-    }
+    removeRows();
+    addRow(7, 5);
     const uses: unknown[] = [];
     for (const at of [16, 17]) columns.forEachUse(at, (tool, { calls }) => uses.push([tool, calls]));
     expect(uses).toEqual([
@@ -38,30 +35,11 @@ describe("the columns of facts", () => {
       [15, "15"],
       [16, undefined],
       [17, "7", 7],
-      [16_383, "16383"],
-      [16_384, "16384"],
     ] as const) {
       const { finishReason, counts } = columns.at(at);
       expect([finishReason, columns.isGreeted(at)]).toEqual([reason, first % 2 === 1]);
       expect(Object.values(counts)).toEqual(countNames.map((_, fact) => first * 2 ** 31 + fact));
     }
-  });
-
-  it("add up the uses of each tool by a row", () => {
-    const columns = new FactColumns();
-    const rows = [[1, 2, 1, 0], [], [2, 2], [1]];
-    for (const tools of rows) {
-      for (const [at, tool] of tools.entries()) columns.addUse(tool, { calls: 1, errors: at, unanswered: 10 * at });
-      columns.addRow(new TrajectoryFacts(), { counts: countsFrom(0), finishReason: undefined });
-    }
-    const found = rows.map((_, at) => {
-      const uses: unknown[] = [];
-      columns.forEachUse(at, (tool, { calls, errors, unanswered }) =>
-        uses.push([tool, calls, errors, unanswered].join(" ")),
-      );
-      return uses;
-    });
-    expect(found).toEqual([["1 2 2 20", "2 1 1 10", "0 1 3 30"], [], ["2 2 1 10"], ["1 1 0 0"]]);
   });
 
   it("number the names of tools by their text, although some spellings share a slot", () => {

@@ -44,7 +44,7 @@ const openParts = () => new Parts({ hasDigests: true, hasFacts: true });
 const scan = (from: number, to: number, { parts = openParts(), all = lines } = {}) => {
   const found = new ScanResult(new Problems(), parts);
   const bytes = Buffer.from(all.map((line, at) => (at >= from && at < to ? line : " ".repeat(line.length))).join("\n"));
-  const measure = openMeasurer({ by: "seed", key: ["task_id"], hasPrompts: true, hasTasks: true });
+  const measure = openMeasurer({ by: "seed", hasTasks: true });
   const source = { name: "a.jsonl", bytes: openMemoryBytes(bytes) };
   const scanner = new Scanner(source, { index: 1, groupBy: undefined, result: found, measure });
   scanner.scanLines({ kind: "lines", bytes, start: 0, isLast: true });
@@ -52,13 +52,13 @@ const scan = (from: number, to: number, { parts = openParts(), all = lines } = {
 };
 
 /** Everything in a result, by parts and rows. */
-const listAll = ({ parts, tally, problems, requests, shapes, training, rewards }: ScanResult) => {
+const listAll = ({ parts, tally, problems, requests, shapes, training }: ScanResult) => {
   const { facts = new FactColumns(), columns } = parts;
   const { settings, tasks } = facts;
   const rows = Array.from({ length: facts.rows }, (_, row) => {
     const uses: unknown[] = [];
     facts.forEachUse(row, (tool, use) => uses.push([facts.toolNames.at(tool), use]));
-    const keys = [facts.by, facts.key, facts.prompt, ...tasks.values()].map((own) => own.at(row));
+    const keys = [facts.by, facts.prompt, ...tasks.values()].map((own) => own.at(row));
     const metrics = facts.metricNamesOf(row).map((name, at) => [name, facts.metricAt(row, at)]);
     return [facts.reward.at(row), metrics, facts.at(row), facts.isGreeted(row), keys, uses];
   });
@@ -73,7 +73,7 @@ const listAll = ({ parts, tally, problems, requests, shapes, training, rewards }
       fingerprints: parts.fingerprints.values(),
     },
     ...{ metrics: tally.metrics("train"), names: [...facts.listMetricNames()].sort(), counts: problems.counts },
-    ...{ requests: requests.distinct, shapes, training, rewards: [rewards.count, rewards.min, rewards.max] },
+    ...{ requests: requests.distinct, shapes, training },
   };
 };
 
