@@ -228,6 +228,13 @@ describe("the turns of a row", () => {
     ["a stated end", [said("a"), said("b")], "a stop, a length", { status: "truncated" }],
     ["an end of its own", [said("a", { stopping_reason: "max_tokens" })], "a length"],
     ["another status", [said("a")], "a stop", { status: "completed", end: 3, stop: "</s>" }],
+    ["a reason in an object", [said("a")], "a length", { finish_reason: { type: "length", length: 32 } }],
+    ["a reason and a stop token", [said("a")], "a length", { finish_reason: "length", stop_reason: 7 }],
+    ["a stop token", [{ ...called("c"), stop_reason: 128_009 }], "a [c] stop"],
+    ["a stop text", [{ ...called("c"), stop_reason: "</answer>" }], "a [c] stop"],
+    ["a call of Anthropic", [{ ...called("c"), stop_reason: "tool_use" }], "a [c] tool_calls"],
+    ["no stop", [{ ...called("c"), stop_reason: null }], "a [c] tool_calls"],
+    ["a flag of the row", [said("a")], "a length", { finish_reason: "tool_calls", truncated: true }],
     ["a filtered answer", [said("a", { finish_reason: "content_filter", truncated: true })], "a content_filter"],
   ])("with %s", (_, messages, turns, record) => {
     expect(turnsOf(messages, record)).toBe(turns);

@@ -6,7 +6,8 @@ import { ByteWriter, ParquetWriter } from "hyparquet-writer";
 import { describe, expect, it } from "vitest";
 import { runHere } from "../../support/here.ts";
 import { runRollcall } from "../../support/run.ts";
-import { convertFile, convertRows, fileOf, turn, user } from "./converting.ts";
+import { convertFile, convertRows, fileOf } from "./converting.ts";
+import { turn, user } from "./records.ts";
 
 const sample = "test/samples/formats/art-v2.airline.parquet";
 const groups = "test/samples/airline.groups.jsonl";

@@ -203,17 +203,6 @@ describe("an archive of Inspect", () => {
   });
 });
 
-it("a sample of Inspect with NaN is rejected only if it would contain the NaN", async () => {
-  const asked = { role: "assistant", content: "", source: "generate" };
-  const call = { ...asked, tool_calls: [{ id: "c", function: "f", arguments: { x: "NaN" } }] };
-  const samples = [sample(1, { messages: [call] }), sample(2, { store: { x: "NaN" } }), sample(3)];
-  const log = JSON.stringify({ eval: { task: "t" }, samples }).replaceAll('"NaN"', "NaN");
-  const file = join(newFolder(), "log.json");
-  writeFileSync(file, log);
-  const { lines, stderr } = await convertFile(file, [...byMatch, "--on-invalid", "skip"]);
-  expect([lines.length, stderr.match(/NaN is not JSON/g)]).toEqual([2, ["NaN is not JSON"]]);
-});
-
 describe("a turn of Inspect whose recorded output differs from the message", () => {
   const call = (id: string, name: string, args: object) => ({ id, function: name, arguments: args, type: "function" });
   const said = (id: string, content: unknown, tool_calls?: readonly object[]) => ({
@@ -316,16 +305,4 @@ describe("a turn of Inspect whose recorded output differs from the message", () 
     expect(turns[1].message).toMatchObject({ content: long, tool_calls: [{ id: "c" }] });
     expect(notes).toEqual([]);
   });
-});
-
-it.each<[string, number, object, object]>([
-  ["an event of a compaction", 1, {}, { event: "compaction", type: "edit" }],
-  ["the summary of a compaction", 1, { metadata: { summary: true } }, { event: "info" }],
-  ["another summary in the metadata", 0, { metadata: { summary: "s" } }, { event: "info" }],
-])("a sample of Inspect with %s has %d notes about its context", async (_, count, more, event) => {
-  const messages = [...sample(1).messages, { role: "user", content: "s", ...more }];
-  const notes = await notesHere([{ eval: { task: "t" }, samples: [sample(1, { messages, events: [event] })] }]);
-  const note =
-    "the agent summarized or edited its context, so later turns follow messages that the model no longer saw";
-  expect(notes.filter((own) => own.includes("context"))).toEqual([note].slice(0, count));
 });

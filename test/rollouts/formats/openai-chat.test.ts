@@ -4,7 +4,8 @@ import { dirname } from "node:path";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { describe, expect, it } from "vitest";
 import { newHome, runRollcall } from "../../support/run.ts";
-import { convertFile, convertFiles, convertHere, convertRows, fileOf, notesHere, turn, user } from "./converting.ts";
+import { convertFile, convertFiles, convertHere, convertRows, fileOf, notesHere } from "./converting.ts";
+import { turn, user } from "./records.ts";
 
 const tool = { type: "function", function: { name: "add", parameters: {} } };
 const flat = '{"id":"c1","name":"add","arguments":{"a":2,"b":12345678901234567890}}';
@@ -185,20 +186,6 @@ describe("rows of chat messages", () => {
     const { stderr } = await runRollcall(["check", parquet]);
     expect(stderr.match(/row \d+/g)).toEqual([1, 2, 3, 4, 5, 6, 7].map((row) => `row ${row}`));
     expect(stderr).toContain("pass --reward-from score, or --rewards <file>");
-  });
-
-  it.each<[object, string]>([
-    [{ score: 1 }, "--reward-from score"],
-    [{ x: { y: { z: { score: 1 } } } }, "--reward-from x.y.z.score"],
-    [{ w: { x: { y: { z: { score: 1 } } } } }, "--reward-from <path>"],
-    [{ list: [{ score: 1 }] }, "--reward-from list.0.score"],
-    [{ list: [{ score: 1 }, { score: 2 }] }, "--reward-from <path>"],
-    [{ judge: '{"score":1}' }, "--reward-from judge.score"],
-    [{ score: "0.5" }, "--reward-from score"],
-    [{ score: "good" }, "--reward-from <path>"],
-  ])("without a reward get the path of the number in %j", async (more, option) => {
-    const { messages } = said(0);
-    expect(await convertHere({ "a.jsonl": [{ messages, ...more }] })).toContain(`hint: pass ${option}, or --rewards`);
   });
 
   it("can have the calls, results and tools of OpenAI's older API", async () => {

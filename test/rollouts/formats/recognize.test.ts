@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { runRollcall } from "../../support/run.ts";
-import { folderOf, turn, user } from "./converting.ts";
+import { folderOf } from "./converting.ts";
+import { turn, user } from "./records.ts";
 
 const messages = [user("q"), { role: "assistant", content: "a" }];
 const trajectory = { messages_and_choices: [user("q"), turn("a")], reward: 1 };

@@ -5,7 +5,8 @@ import { brotliCompressSync, gzipSync } from "node:zlib";
 import { parquetWriteBuffer, type SchemaElement } from "hyparquet-writer";
 import { describe, expect, it } from "vitest";
 import { runRollcall } from "../../support/run.ts";
-import { convertFile, convertRows, turn, user } from "./converting.ts";
+import { convertFile, convertRows } from "./converting.ts";
+import { turn, user } from "./records.ts";
 
 describe("rows of TRL", () => {
   it("are noted for a decoded prompt", async () => {

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { describe, expect, it } from "vitest";
 import { runRollcall } from "../../support/run.ts";
-import { convertFiles, convertHere, folderOf, user } from "./converting.ts";
+import { convertFiles, convertHere, folderOf } from "./converting.ts";
+import { user } from "./records.ts";
 
 const row = {
   example_id: 0,
@@ -14,31 +15,12 @@ const row = {
 };
 
 describe("results of verifiers v0", () => {
-  it.each([
-    ["prompt_too_long", "stop"],
-    ["max_turns_reached", "length"],
-  ])("with the stop_condition %s and is_truncated have the finish_reason %s", async (stop_condition, finish_reason) => {
-    const groups = await convertHere({ "results.jsonl": [{ ...row, is_truncated: true, stop_condition }] });
-    expect(groups).toMatchObject([{ trajectories: [{ messages_and_choices: [{}, { finish_reason }] }] }]);
-  });
-
   it("of older versions are one group if only the spelling of their prompt and info differs", async () => {
     const { example_id: _, ...older } = { ...row, id: 0, answer: "4", info: { a: 1, b: [2] } };
     const sent = { ...user("q"), tool_calls: null, timestamp: 1 };
     const rows = [older, { ...older, id: 1, prompt: [sent], info: '{"b":[2],"a":1.0}' }, { ...older, info: { a: 2 } }];
     const groups = await convertHere({ "results.jsonl": rows });
     expect(groups).toMatchObject([{ trajectories: [{}, {}] }, { trajectories: [{}] }]);
-  });
-
-  it.each([
-    ["results of verifiers v0", { ...row, token_usage: { input_tokens: 8, output_tokens: 2 } }, { output_tokens: 2 }],
-    [
-      "rows of chat messages",
-      { messages: [user("q"), ...row.completion], reward: 1, usage: { prompt_tokens: 8, completion_tokens: 2 } },
-      { completion_tokens: 2 },
-    ],
-  ])("and other rows have the number of sampled tokens of their usage: %s", async (_, one, metadata) => {
-    expect(await convertHere({ "results.jsonl": [one] })).toMatchObject([{ trajectories: [{ metadata }] }]);
   });
 
   it("have no groups next to a row that is cut off, until the row is complete", async () => {
@@ -118,19 +100,6 @@ describe("results of verifiers v0", () => {
     const { stdout } = await runRollcall(["convert", folder, "-q"]);
     expect(JSON.parse(stdout).trajectories[0].metadata).toMatchObject({ env_id: "e", model: "own" });
   });
-
-  const failure = { error: "ModelError", error_chain_repr: "ModelError('x')", error_chain_str: "x" };
-  const none = Object.fromEntries(Object.keys(failure).map((key) => [key, null]));
-
-  it.each([null, "", false, 0, "None", "nan", "No error", {}, [], none, { error: [none] }])(
-    "count with their reward if `error` is %j",
-    async (error) => {
-      const rows = [row, { ...row, error, reward: 0 }, { ...row, error: failure }];
-      const { groups } = await convertFiles({ "results.jsonl": rows });
-      const exceptions = [{ type: "ModelError", message: "ModelError('x')" }];
-      expect(groups).toMatchObject([{ trajectories: [{ reward: 1 }, { reward: 0 }], exceptions }]);
-    },
-  );
 
   it("are read from Parquet, which push_to_hf_hub writes, with their failures and metrics", async () => {
     const file = join(folderOf({}), "train.parquet");

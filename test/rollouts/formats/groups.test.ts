@@ -2,81 +2,145 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runHere } from "../../support/here.ts";
-import { convertHere as convert, folderOf, notesHere, type turn, user } from "./converting.ts";
+import { convertHere as convert, type Files, folderOf, itTells, notesHere } from "./converting.ts";
+import * as records from "./records.ts";
+import { atif, said, user } from "./records.ts";
 
-const said = (content: string) => ({ role: "assistant", content });
-const chat = (content: string, more: object = {}) => ({ messages: [user("q"), said(content)], reward: 1, ...more });
+const chat = (content: string, more: object = {}) => records.chat({ messages: [user("q"), said(content)], ...more });
+type Turn = Readonly<{ content?: string; message?: { content: string } }>;
 
 /** Returns the answers in each group, such as `ab c`. */
-const answersOf = async (files: Parameters<typeof convert>[0], args: readonly string[] = []): Promise<string> => {
+const answersOf = async (files: Files, args: readonly string[] = []): Promise<string> => {
   const groups = await convert(files, args);
   if (typeof groups === "string") return groups;
-  const answerOf = ({ messages_and_choices: turns }: { messages_and_choices: readonly ReturnType<typeof turn>[] }) =>
-    turns.at(-1)?.message.content;
-  return groups.map(({ trajectories }) => trajectories.map(answerOf).join("")).join(" ");
+  const answerOf = (turns: readonly Turn[]) => turns.at(-1)?.message?.content ?? turns.at(-1)?.content;
+  const listOf = ({ trajectories }: { trajectories: readonly { messages_and_choices: readonly Turn[] }[] }) =>
+    trajectories.map(({ messages_and_choices: turns }) => answerOf(turns)).join("");
+  return groups.map(listOf).join(" ");
 };
 
-describe("--group-by", () => {
-  it("distinguishes a number from the same text", async () => {
-    const rows = [chat("a", { run: 1 }), chat("b", { run: "1" }), chat("c", { run: 1 }), chat("d", { run: "1" })];
-    expect(await answersOf({ "a.jsonl": rows }, ["--group-by", "run"])).toBe("ac bd");
-  });
+/** Rows with the answers a, b, c and so on, and their own columns. */
+const rowsOf = (...columns: readonly object[]) => columns.map((more, at) => chat("abcdefg"[at] ?? "", more));
+/** Such rows with JSON as their columns. */
+const spelled = (...columns: readonly string[]) =>
+  columns.map((more, at) => `${JSON.stringify(chat("abcdefg"[at] ?? "")).slice(0, -1)},${more}}`);
+const uuid = "7d8f1c1e-2222-4222-8222-bbbbbbbbbbbb";
+const prime = (answer: string, group_id: number | string) => {
+  const own = { prompt: [user("q")], completion: [said(answer)], reward: 1, rollout_id: `id-${answer}` };
+  return { example_id: 1, env_name: "gsm8k", group_id, metrics: {}, ...own };
+};
+const seeded = [1, 2, 1].map((seed, at) => records.simulation([user("q"), said("abc"[at])], { seed }));
+const dumped = (output: string, gts: unknown) => records.verl({ input: "user\nFind x.\nassistant\n", output, gts });
+const images = [dumped("a", "3"), dumped("b", "7"), dumped("c", "3"), dumped("d", { tests: [1] }), dumped("e", null)];
+const uids = (names: string, own: string) => [...names].map((name, at) => chat(name, { uid: own[at] }));
+const shard = (name: string, at: number) => `${name}-0000${at}-of-00002.jsonl`;
+const policies = ["a", "b"].map((instructions, at) =>
+  records.gym([said("ab"[at])], { _ng_task_index: undefined, responses_create_params: { input: "q", instructions } }),
+);
+const pair = {
+  id: "e",
+  env: {},
+  ok: true,
+  traces: [records.trace(), records.trace({ id: "u", agent: { name: "y" } })],
+};
+const big = ["0", "1"].map((end) => `"n":1234567890123456789${end}`);
 
-  it("reads a key of the rollout before the key of its file", async () => {
-    const simulated = { task_id: 1, termination_reason: "user_stop", reward_info: { reward: 1 } };
-    const simulations = [1, 2, 1].map((seed, at) => ({ ...simulated, seed, messages: [user("q"), said(`${at}`)] }));
-    const file = JSON.stringify({ seed: 7, simulations });
-    expect(await answersOf({ "results.json": file }, ["--group-by", "seed"])).toBe("02 1");
-  });
+it.each<[what: string, groups: string, files: Files | readonly (object | string)[], by?: string]>([
+  [
+    "a number and the same text are not equal",
+    "ac bd",
+    rowsOf({ run: 1 }, { run: "1" }, { run: 1 }, { run: "1" }),
+    "run",
+  ],
+  ["keys of a rollout precede those of its file", "ac b", [{ seed: 7, simulations: seeded }], "seed"],
+  ["values of a list are compared", "ab", rowsOf({ tags: ["x", "y"] }, { tags: ["x", "z"] }), "tags.0"],
+  [
+    "values of objects are compared",
+    "a b",
+    rowsOf({ info: { step: 1 } }, { step: null, extra_info: { step: 2 } }),
+    "step",
+  ],
+  ["large numbers are compared by digits", "a b", spelled(...big), "n"],
+  [
+    "shards of one dataset share their groups",
+    "a bc d",
+    {
+      [shard("train", 0)]: [chat("a", { group_id: 1 }), chat("b", { group_id: 2 })],
+      [shard("train", 1)]: [chat("c", { group_id: 2 })],
+      [shard("test", 0)]: [chat("d", { group_id: 2 })],
+    },
+  ],
+  [
+    "rows of prime-rl share a group with the next step's file only if its key is a UUID",
+    "ad b c",
+    {
+      "step_1/train_rollouts.jsonl": [prime("a", uuid), prime("b", 7)],
+      "step_2/train_rollouts.jsonl": [prime("c", 7), prime("d", uuid)],
+    },
+  ],
+  [
+    "rows of one step and task share a group, however their numbers and keys are written",
+    "abc de f g",
+    spelled(
+      ...['"step":3,"prompt_id":7', '"step":3.0,"prompt_id":7.0', '"step":3e0,"metadata":{"prompt_id":7.00}'],
+      ...[
+        '"task_id":{"a":1,"b":2}',
+        '"task_id":{"b":2.0,"a":1}',
+        '"step":"3","prompt_id":7',
+        '"step":3.5,"prompt_id":7',
+      ],
+    ),
+  ],
+  [
+    "rows of verl whose prompts are equal without their images need the same ground truth",
+    "ac b df eg",
+    [...images, dumped("f", { tests: [1] }), dumped("g", null)],
+  ],
+  [
+    "a uid names a group only if rows of the same file share it",
+    "ab cd eg f",
+    { "a.jsonl": uids("ab", "uv"), "b.jsonl": uids("cd", "uw"), "c.jsonl": uids("efg", "uxu") },
+  ],
+  ["a row without a step is not in the group of the step before", "ac b", rowsOf({ step: 3 }, {}, { step: 3 })],
+  ["other instructions are other prompts", "a b", policies],
+  ["agents of an episode have their own groups", "a a", [pair]],
+])("%s", async (_, groups, input, by) => {
+  const files = Array.isArray(input) ? { "a.jsonl": input } : (input as Files);
+  expect(await answersOf(files, by === undefined ? [] : ["--group-by", by])).toBe(groups);
 });
 
-it("shards of one dataset share their groups", async () => {
-  const shard = (name: string, at: number) => `${name}-0000${at}-of-00002.jsonl`;
-  const files = {
-    [shard("train", 0)]: [chat("a", { group_id: 1 }), chat("b", { group_id: 2 })],
-    [shard("train", 1)]: [chat("c", { group_id: 2 })],
-    [shard("test", 0)]: [chat("d", { group_id: 2 })],
-  };
-  expect(await answersOf(files)).toBe("a bc d");
-});
+const k = [1, 2, 1].map((own) => chat("a", { k: own }));
+const rated = [1, 2, 1].map((own) => records.harness({ k: own, filter: "f" }));
+const cut = JSON.stringify(chat("b", { step: 3 })).slice(0, -9);
+const other = records.chat({ messages: [user("r"), said("c")], step: 7 });
+const row = JSON.stringify({ trajectory_id: "t", ...chat("a") });
+const ambiguous = "[ambiguous-group] & no:(u";
 
-it("rows of prime-rl share a group with the next step's file only if its key is a UUID", async () => {
-  const uuid = "7d8f1c1e-2222-4222-8222-bbbbbbbbbbbb";
-  const row = (answer: string, group_id: number | string) => {
-    const own = { prompt: [user("q")], completion: [said(answer)], reward: 1, rollout_id: `id-${answer}` };
-    return { example_id: 1, env_name: "gsm8k", group_id, metrics: {}, ...own };
-  };
-  const files = {
-    "step_1/train_rollouts.jsonl": [row("a", uuid), row("b", 7)],
-    "step_2/train_rollouts.jsonl": [row("c", 7), row("d", uuid)],
-  };
-  expect(await answersOf(files)).toBe("ad b c");
-});
-
-it("rows of one step and task share a group, however their numbers and keys are written", async () => {
-  const row = (answer: string, more: string) => `${JSON.stringify(chat(answer)).slice(0, -1)},${more}}`;
-  const files = {
-    "a.jsonl": [
-      ...[row("a", '"step":3,"prompt_id":7'), row("b", '"step":3.0,"prompt_id":7.0')],
-      row("c", '"step":3e0,"metadata":{"prompt_id":7.00}'),
-      ...[row("d", '"task_id":{"a":1,"b":2}'), row("e", '"task_id":{"b":2.0,"a":1}')],
-      ...[row("f", '"step":"3","prompt_id":7'), row("g", '"step":3.5,"prompt_id":7')],
-    ],
-  };
-  expect(await answersOf(files)).toBe("abc de f g");
-});
-
-it("rows of verl whose prompts are equal without their images are one group only with the same ground truth", async () => {
-  const row = (output: string, gts: unknown) => ({
-    input: "user\nFind x.\nassistant\n",
-    output,
-    gts,
-    score: 1,
-    step: 12,
-  });
-  const rows = [row("a", "3"), row("b", "7"), row("c", "3"), row("d", { tests: [1] }), row("e", null)];
-  expect(await answersOf({ "a.jsonl": [...rows, row("f", { tests: [1] }), row("g", null)] })).toBe("ac b df eg");
-});
+itTells("a group is not written if it could contain more: %s", [
+  ["a cut row after rows of a key", [...k, '{"mess'], ambiguous, "--group-by k"],
+  ["a cut row of another file", { a: k, b: ['{"mess'] }, ambiguous, "--group-by k"],
+  ["a cut sample after samples of a key", [...rated, '{"doc'], ambiguous, "--group-by k --reward-from r"],
+  [
+    "a cut document",
+    [atif(), atif(undefined, { session_id: "t" }), atif(), '{"schema_ver'],
+    ambiguous,
+    "--group-by session_id --rewards s=1,t=1",
+  ],
+  ["a cut row after a row of its step", [chat("a", { step: 3 }), cut], "[json-truncated] & no:(u", "--on-invalid skip"],
+  [
+    "a cut row after another prompt of its step",
+    [chat("a", { step: 7 }), other, cut],
+    "(u:r A:c) =1 & no:(u:q",
+    "--on-invalid skip",
+  ],
+  ["an unreadable prompt", [row, row.replace("[", "\\")], ambiguous, "--on-invalid skip"],
+  [
+    "two rows of one file",
+    [chat("a", { k: 1 }), chat("b", { k: 1 })],
+    "A:a) =1 (u:q A:b) =1 & no:several files",
+    "--group-by k",
+  ],
+]);
 
 describe("traces of verifiers v1", () => {
   const nest = (path: string, value: unknown): object => {
@@ -139,14 +203,6 @@ describe("rows of verifiers", () => {
     const skipping = ["--on-invalid", "skip", "--rejects", join(folderOf({}), "rejects.jsonl")];
     expect(await answersOf({ "a.jsonl": [...rows, cut] }, ["--from", "verifiers-v0", ...skipping])).toBe("a");
   });
-});
-
-it("a row without a step is not in the group of the step before, unless its end is missing", async () => {
-  expect(await answersOf({ "a.jsonl": [chat("a", { step: 3 }), chat("b"), chat("c", { step: 3 })] })).toBe("ac b");
-  const rejects = join(folderOf({}), "rejects.jsonl");
-  const cut = JSON.stringify(chat("b", { step: 3 })).slice(0, -9);
-  const skipping = ["--on-invalid", "skip", "--rejects", rejects];
-  expect(await answersOf({ "a.jsonl": [chat("a", { step: 3 }), cut] }, skipping)).toContain("[json-truncated]");
 });
 
 describe("rollouts of different models are never one group", () => {
@@ -221,12 +277,6 @@ describe("rollouts of different models are never one group", () => {
     const [group] = await convert(files, ["--rewards", rewards]);
     expect(group.trajectories[0].metadata).toMatchObject({ instance_id: "i", model: "m" });
   });
-});
-
-it("a uid names a group only if rows of the same file share it", async () => {
-  const rows = (names: string, uids: string) => [...names].map((name, at) => chat(name, { uid: uids[at] }));
-  const files = { "a.jsonl": rows("ab", "uv"), "b.jsonl": rows("cd", "uw"), "c.jsonl": rows("efg", "uxu") };
-  expect(await answersOf(files)).toBe("ab cd eg f");
 });
 
 describe("the system prompt of a column", () => {
@@ -337,11 +387,4 @@ describe("rows without a recorded group", () => {
     const note = "found no media for the placeholders of prompts, so groups can contain different questions";
     expect((await notesHere([row])).includes(note)).toBe(isNoted);
   });
-});
-
-it("a trial of Harbor whose agent folder is a file has no trajectory", async () => {
-  const trial = { trial_name: "t", task_name: "n", agent_info: {}, verifier_result: { rewards: { reward: 1 } } };
-  const folder = folderOf({ "t/result.json": JSON.stringify(trial), "t/agent": "" });
-  const { code, stderr } = await runHere(["check", join(folder, "t/result.json")]);
-  expect([code, stderr]).toEqual([3, expect.stringContaining("the trajectory agent/trajectory.json is missing")]);
 });
