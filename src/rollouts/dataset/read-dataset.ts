@@ -96,16 +96,13 @@ export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
 
 const reportSkippedFiles = (problems: Problems, files: readonly SkippedFile[] = []) => {
   for (const { file, reason } of files) problems.report("skipped-file", { reason }, { file });
-  if (problems.strictness.strict) problems.addInputRule("skipped-file");
 };
-
-const conversionRules = ["lossy-format", "rollout-in-parts"] as const;
 
 const reportConversion = (problems: Problems, conversion: Conversion | undefined) => {
   for (const { format, files } of conversion?.formats ?? [])
     if (format.isLossy) problems.report("lossy-format", { format: format.name }, { file: files[0] ?? "" });
   for (const at of conversion?.possibleParts ?? []) problems.report("rollout-in-parts", { isCertain: false }, at);
-  if (problems.strictness.strict) for (const rule of conversionRules) problems.addInputRule(rule);
+  if (problems.strictness.strict) problems.addInputRule("rollout-in-parts");
 };
 
 /** @throws Failure `missing-split`, `input-changed`; the signal's reason */

@@ -11,7 +11,6 @@ import { openSpool } from "../input/spool.ts";
 import { type ProblemLocation, Problems } from "../rules/problems.ts";
 import { defaultStrictness } from "../rules/rules.ts";
 import { breakAmbiguous, breakGroup, breakUnreadable, openBrokenGroups } from "./broken-records.ts";
-import { openDocuments } from "./documents.ts";
 import type { Format, FormatOptions, FormatRun, SourceRecord } from "./format.ts";
 import { groupByKeys } from "./group-by.ts";
 import * as lines from "./group-lines.ts";
@@ -109,7 +108,7 @@ const openRun = (options: FormatOptions, [formats, own]: readonly [number, numbe
   hasSeveralFormats: formats + own > 1,
   /** Files in rollcall's format ignore the options of conversions. */
   hasOtherFormats: formats > 1,
-  documents: openDocuments(),
+  documents: records.openDocuments(),
   usedRewards: new Set<string>(),
   kinds: new Set<string>(),
   /** Each problem is an error. */
@@ -156,21 +155,9 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
   const { host } = run.options;
   const conversion = await openConversion(files, format, run);
   const { output, converter, broken } = conversion;
-  const breaks = new Breaks(host.signal);
   const { groups } = output;
   try {
-    if (converter.preview) {
-      const preview = (raw: RawRecord, at: records.RolloutPosition) => {
-        const record = records.parseRecord(format, raw, at);
-        return record && converter.preview?.(record) === false ? false : undefined;
-      };
-      const needed: records.ConvertedFile[] = [];
-      for (const file of files) {
-        const first = await file.records.readFirst?.();
-        if (!first || preview(first, { file, record: 0, position: -1 }) !== false) needed.push(file);
-      }
-      await visitRecords(needed, host, preview);
-    }
+    await previewRecords(conversion);
     const folderFileSets = new Map<string, number>();
     await visitRecords(files, host, (raw, at) => {
       // Files of one folder share groups if each file is a single record.
@@ -184,21 +171,7 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
     });
     run.isCounting = false;
     for (const note of conversion.isGroupedByKey ? [] : (converter.listNotes?.() ?? [])) countNote(run, note);
-    const byName = new Map(files.map((file) => [file.name, file]));
-    for (const found of converter.findFaults?.() ?? []) {
-      if (breaks.isDue()) await breaks.take();
-      const file = found && byName.get(found.file);
-      if (!file) continue;
-      const { position, group, fault } = found;
-      const { label, line } = file.records.locate(position);
-      const location = { file: label, ...(format.listTurns && { line }), path: [] };
-      breakGroup(conversion, { group }, { file, record: position, position: -1 }, { fault, location });
-    }
-    broken.reportFaults(groups);
-    for (const found of [...conversion.parts.findParts(), ...findCopies(groups)]) {
-      if (breaks.isDue()) await breaks.take();
-      reportPart(conversion, found);
-    }
+    await reportFaults(conversion);
     if (!conversion.hasRecordedGroups) broken.dropGrouped();
     breakAmbiguous(conversion);
     const bytes = await output.end(host);
@@ -209,6 +182,42 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
   } catch (thrown) {
     await output.discard();
     throw thrown;
+  }
+};
+
+/** Shows the converter each record, of the files that need it. */
+const previewRecords = async ({ converter, files, format, run }: FormatConversion) => {
+  if (!converter.preview) return;
+  const preview = (raw: RawRecord, at: records.RolloutPosition) => {
+    const record = records.parseRecord(format, raw, at);
+    return record && converter.preview?.(record) === false ? false : undefined;
+  };
+  const needed: records.ConvertedFile[] = [];
+  for (const file of files) {
+    const first = await file.records.readFirst?.();
+    if (!first || preview(first, { file, record: 0, position: -1 }) !== false) needed.push(file);
+  }
+  await visitRecords(needed, run.options.host, preview);
+};
+
+/** Reports faults that depend on several records. */
+const reportFaults = async (conversion: FormatConversion) => {
+  const { run, files, format, converter, parts, output, broken } = conversion;
+  const breaks = new Breaks(run.options.host.signal);
+  const byName = new Map(files.map((file) => [file.name, file]));
+  for (const found of converter.findFaults?.() ?? []) {
+    if (breaks.isDue()) await breaks.take();
+    const file = found && byName.get(found.file);
+    if (!file) continue;
+    const { position, group, fault } = found;
+    const { label, line } = file.records.locate(position);
+    const location = { file: label, ...(format.listTurns && { line }), path: [] };
+    breakGroup(conversion, { group }, { file, record: position, position: -1 }, { fault, location });
+  }
+  broken.reportFaults(output.groups);
+  for (const found of [...parts.findParts(), ...findCopies(output.groups)]) {
+    if (breaks.isDue()) await breaks.take();
+    reportPart(conversion, found);
   }
 };
 

@@ -3,7 +3,7 @@
 import { pluralize } from "../../text/sentences.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
 import { formatRoundedSize } from "../../text/units.ts";
-import { error, errorOfInput, errorOfWhole, warning } from "./rule.ts";
+import { error, errorOfInput, errorOfWhole, warning, warningOfInput } from "./rule.ts";
 
 /** Splits the text `fault (fix)`. */
 export const splitFix = (whole: string, defaultFix = "fix the record") => {
@@ -76,7 +76,7 @@ export const inputRules = {
       `name the format with --from (${formats.join(", ")}), or write the rollouts in one of these formats (docs/guide/input-formats.md)`,
     about: "The records have the keys of no format in [formats.md](formats.md).",
   }),
-  "lossy-format": warning<{ format: string }>({
+  "lossy-format": warningOfInput<{ format: string }>({
     message: ({ format }) => `files of ${format} have decoded text, so tokens and turns may be lost`,
     advice: "record rollouts with their tokens, or pass --allow lossy-format",
     about: "Decoded text lacks special tokens and sometimes turns, so a trainer does not see what the model sampled.",
@@ -136,7 +136,7 @@ export const inputRules = {
     advice: "put each request into its own file, and run `rollcall log` for one file at a time",
     about: "rollcall copies the keys next to `trajectory_groups` into every request, so they must agree.",
   }),
-  "skipped-file": warning<{ reason: SkipReason | undefined }>({
+  "skipped-file": warningOfInput<{ reason: SkipReason | undefined }>({
     message: ({ reason = "content" }) => `${skipReasons[reason][0]}, so rollcall skipped it`,
     advice: ({ reason }) => `${adviseSkipped(reason)}, or pass --allow skipped-file if it has no rollouts`,
     about: "Rollouts in a file of a folder that rollcall does not read are missing from the result.",

@@ -27,3 +27,4 @@ export const errorOfInput = ruleFactory("error", "input");
 /** Defines a problem that `--strict` makes an error and `--allow` silences. */
 export const warning = ruleFactory("warning");
 export const warningOfWhole = ruleFactory("warning", "whole");
+export const warningOfInput = ruleFactory("warning", "input");
