@@ -2,7 +2,7 @@
 
 import * as raw from "../json/raw-json.ts";
 import { isObject, type JsonObject, parseJson } from "../json/raw-json.ts";
-import { isBlankText } from "../text/sentences.ts";
+import { isBlank } from "../text/sentences.ts";
 
 /** Assumed: deployed services accept messages with these roles. */
 export const roles: ReadonlySet<string> = new Set(["developer", "system", "user", "assistant", "tool", "function"]);
@@ -24,9 +24,8 @@ export const isResult = (message: raw.RawJson) => /^(?:tool|function)$/.test(raw
 
 /** Returns the reasoning of a message without repetitions. */
 export const listThoughts = (message: raw.RawJson): readonly string[] => {
-  const details = textsOf(parseJson(raw.findMember(message, "reasoning_details")?.json ?? "")?.value);
-  const texts = thoughtKeys.map((key) => raw.textAt(message, key) ?? "");
-  return [...new Set([...texts, details.join("")])].filter((text) => text !== "");
+  const texts = thoughtKeys.map((key) => textsOf(parseJson(raw.findMember(message, key)?.json ?? "")?.value).join(""));
+  return [...new Set(texts)].filter((text) => text !== "");
 };
 
 /** A message of OpenAI's older API has one call, without an id. */
@@ -38,10 +37,13 @@ export const callsOf = (message: raw.RawJson): readonly raw.RawJson[] => {
 /** Returns the object with the name and the arguments of a call. */
 export const calleeOf = (call: raw.RawJson) => raw.findValue(call, "custom") ?? raw.findValue(call, "function") ?? call;
 
-/** Returns the texts of a content. */
+/** Returns the texts of a content, or of reasoning. */
 export const textsOf = (content: unknown) => {
   const parts: readonly unknown[] = Array.isArray(content) ? content : [{ text: content }];
-  return parts.flatMap((part) => (isObject(part) && typeof part.text === "string" ? part.text : []));
+  return parts.flatMap((part) => {
+    const text = isObject(part) ? part.text : part;
+    return typeof text === "string" ? text : [];
+  });
 };
 
 /** True for a result that is an error (metrics.md), by its marks or its content. */
@@ -74,12 +76,6 @@ export const hasError = (value: unknown) =>
 
 /** Some writers turn booleans into texts or numbers. */
 const isTrue = (flag: unknown) => /^(?:true|1)$/i.test(String(flag));
-
-/** An object can state nothing, as `{"message": null}` does. */
-const isBlank = (error: unknown) => {
-  if (isObject(error)) return Object.values(error).every((value) => value === null || value === "");
-  return Array.isArray(error) ? error.length === 0 : isBlankText(String(error ?? ""));
-};
 
 /** Calls in their order. The calls before `next` have results. */
 type Queue<Call> = { readonly calls: { readonly call: Call; isOpen: boolean }[]; next: number };

@@ -1,7 +1,7 @@
 /** Formats what messages say, so that repetitions of a prompt are equal texts. */
 import { isObject } from "../json/json-bytes.ts";
 import { nodeSize } from "../json/reader.ts";
-import { Kind, kindAt, Shape } from "../json/shape.ts";
+import { isNothing, Kind, kindAt, Shape } from "../json/shape.ts";
 import * as json from "../json/table.ts";
 import { toSnakeCase } from "../text/nearest.ts";
 import { textType } from "./message.ts";
@@ -36,7 +36,9 @@ export const isSilentKey = (key: string) => silentKey.test(toSnakeCase(key));
 /** Returns the text of a list with only one text, which says the same as the text. */
 export const readOnlyText = (content: unknown, isIgnored = isRecorders) => {
   const [part, ...more]: readonly unknown[] = Array.isArray(content) ? content : [];
-  if (more.length > 0 || !isObject(part) || typeof part.text !== "string") return undefined;
+  if (more.length > 0) return undefined;
+  if (typeof part === "string") return part;
+  if (!isObject(part) || typeof part.text !== "string") return undefined;
   const hasOther = Object.entries(part).some(([key, value]) =>
     key === "type" ? !textType.test(`${value}`) : key !== "text" && !isIgnored(key, value),
   );
@@ -119,13 +121,6 @@ const formatMembers = (table: json.JsonTable, object: number, format: Formatter,
     if (isFormatted) text += `${text && ","}${start}${format({ table, node })}`;
   }
   return `{${text}}`;
-};
-
-/** True for null and an empty list. */
-const isNothing = (table: json.JsonTable, node: number) => {
-  const kind = kindAt(table, node);
-  const isSingle = kind === Kind.array && json.nodeAfter(table, node) === node + nodeSize;
-  return kind === Kind.null || (isSingle && json.countNumbers(table, node) === 0);
 };
 
 const listMembers = (table: json.JsonTable, object: number) => {

@@ -79,16 +79,17 @@ const toTurn = (item: raw.RawJson, at: number, findResult: ResultFinder): Turn =
   };
 };
 
-const shownTexts: readonly string[] = ["role", "refusal", "name", "tool_call_id", ...messages.thoughtKeys];
+const shownTexts = ["role", "refusal", "name", "tool_call_id"];
+const isThought = (key: string) => messages.thoughtKeys.some((name) => name === key);
 
 const readParts = (message: raw.RawJson, findResult: ResultFinder): readonly ContentPart[] => {
   const isShown = ({ key, value }: raw.RawMember) => {
     if (key === "content") return true;
     if (key === "tool_calls") return value.kind === "list";
     if (key === "function_call") return value.kind === "object";
-    if (key === "reasoning_details" && value.kind === "list")
-      return value.items.every((part) => raw.textAt(part, "text") !== undefined);
-    return value.kind === "text" && shownTexts.includes(key);
+    if (value.kind === "list" && isThought(key))
+      return value.items.every((part) => part.kind === "text" || raw.textAt(part, "text") !== undefined);
+    return value.kind === "text" && (isThought(key) || shownTexts.includes(key));
   };
   const members = raw.withoutAbsent(message.members).filter((member) => !isShown(member));
   return [

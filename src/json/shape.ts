@@ -14,6 +14,14 @@ export const kindOf = (table: JsonTable, node: number) => (node === 0 ? Kind.abs
 /** Node 0 is the root here, and an absent value in `kindOf`. */
 export const kindAt = (table: JsonTable, node: number) => kindsByByte[json.firstByteAt(table, node)] ?? Kind.number;
 
+/** True for an absent value, null, and an empty string, list or object. */
+export const isNothing = (table: JsonTable, node: number) => {
+  const kind = kindOf(table, node);
+  if ((kind & (Kind.object | Kind.array)) !== 0)
+    return json.nodeAfter(table, node) === node + nodeSize && json.countNumbers(table, node) === 0;
+  return kind === Kind.string ? json.detailOf(table, node) === 0 : (kind & (Kind.absent | Kind.null)) !== 0;
+};
+
 export const kindNames: Readonly<Record<number, string>> = {
   [Kind.null]: "null",
   [Kind.object]: "an object",

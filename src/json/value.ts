@@ -1,5 +1,5 @@
 /** Represents values as ranges of bytes. */
-import { isBlankText } from "../text/sentences.ts";
+import { isBlank } from "../text/sentences.ts";
 import { openBrace, openBracket, quote, replaceNonFinite } from "./json-bytes.ts";
 import { nodeSize } from "./reader.ts";
 import { Kind, Shape, type SharedMembers } from "./shape.ts";
@@ -184,9 +184,8 @@ export class Value implements json.JsonValue {
     return this.isFlat && !this.isNull;
   }
   /** True for spellings of nothing or no. Tables spell a missing object as an object of nulls. */
-  get isBlank(): boolean {
-    if (this.isFlat) return this.number === 0 || isBlankText(this.plain);
-    return [...this.items(), ...this.members().map(([, member]) => member)].every(({ isBlank }) => isBlank);
+  get isBlank() {
+    return isBlank(this.data);
   }
 
   /** Returns undefined for a missing or null value. If a key is repeated, returns the last value. */

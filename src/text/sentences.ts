@@ -14,8 +14,12 @@ export const compareTexts = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 
 export const cutText = (text: string, maxUnits: number) =>
   text.slice(0, /[\ud800-\udbff]/.test(text.charAt(maxUnits - 1)) ? maxUnits - 1 : maxUnits);
 
-/** True for spellings of nothing or no. */
-export const isBlankText = (text: string) => /^(?:f|false|no?|no errors?|0|null|none|nan|n\/a)?$/i.test(text.trim());
+/** True for spellings of nothing or no, and for lists and objects of them. Deeper values count as content. */
+export const isBlank = (value: unknown, levels = 8): boolean => {
+  if (typeof value === "object" && value !== null)
+    return levels > 0 && Object.values(value).every((member) => isBlank(member, levels - 1));
+  return /^(?:f|false|no?|no errors?|0|null|none|nan|n\/a)?$/i.test(String(value ?? "").trim());
+};
 
 /** Counts code points. */
 export const countCharacters = (text: string) =>

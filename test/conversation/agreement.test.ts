@@ -25,11 +25,12 @@ const countShown = (items: readonly raw.RawJson[]): Facts => {
   const calls = turns.flatMap(({ at, parts }) =>
     parts.flatMap((part) => (part.kind === "call" ? { ...part, at } : [])),
   );
-  const textLength = (value: raw.RawJson | undefined) => (value?.kind === "text" ? countCharacters(value.text) : 0);
+  const results = all.flatMap(({ parts }) => parts.filter((part) => part.kind === "result"));
+  const lengthOf = (value: raw.RawJson | undefined) => countCharacters(value?.text ?? "");
   const characters = turns.map(({ parts }) => {
     const lengths = parts.map((part) => {
-      if (part.kind === "call") return textLength(part.callArguments);
-      return part.kind === "said" ? textLength(part.value) : 0;
+      if (part.kind === "call") return lengthOf(part.callArguments);
+      return part.kind === "said" && part.value.kind === "text" ? lengthOf(part.value) : 0;
     });
     const thoughts = parts.flatMap((part) => (part.kind === "thought" ? countCharacters(part.text) : []));
     return lengths.reduce((sum, length) => sum + length, Math.max(0, ...thoughts));
@@ -38,7 +39,7 @@ const countShown = (items: readonly raw.RawJson[]): Facts => {
     turns: turns.length,
     characters: characters.reduce((sum, count) => sum + count, 0),
     tool_calls: calls.length,
-    tool_errors: [...calls.map(({ result }) => result), ...all].filter((one) => one?.isError).length,
+    tool_errors: [...calls.map(({ result }) => result), ...all, ...results].filter((one) => one?.isError).length,
     unanswered: calls.filter(({ at, result }) => result === undefined && at < items.length - 1).length,
   };
 };
@@ -131,21 +132,35 @@ describe("results, reasoning and calls", () => {
       { content: [{ type: "text", text: "b" }, { text: "c" }], reasoning_details: details },
       { content: "d", refusal: "no" },
     ];
-    const said = [question, ...turns.map((turn) => choiceOf({ role: "assistant", ...turn }, "stop"))];
+    const lists = [
+      { content: ["e", block("text", { text: "f" })], reasoning: [{ text: "hm" }] },
+      { content: "g", thinking: ["h", "m"] },
+      { content: "i", reasoning_details: "hm" },
+    ];
+    const said = [question, ...[...turns, ...lists].map((turn) => choiceOf({ role: "assistant", ...turn }, "stop"))];
     const [counted, shown] = await compareFacts(lineOf(said));
     expect(shown).toEqual(counted);
-    expect(counted).toMatchObject([{ turns: 3, characters: 8 }]);
+    expect(counted).toMatchObject([{ turns: 6, characters: 18 }]);
     const printed = await page(spoken(said));
-    expect(printed.match(/thought|refusal|other fields/g)).toEqual(["thought", "thought", "refusal"]);
+    expect(printed.match(/thought|refusal|other fields/g)).toEqual([
+      "thought",
+      "thought",
+      "refusal",
+      "thought",
+      "thought",
+      "thought",
+    ]);
   });
 });
+
+/** A block or a part of a content. */
+const block = (type: string, more: object) => ({ type, ...more });
 
 describe("the messages of an API", () => {
   const toMessages = (json: readonly Json[]): readonly object[] =>
     JSON.parse(new JsonWriter().writeOnOneLine(json).toString("utf8"));
   const parse = (data: unknown): Value => Value.parse(Buffer.from(JSON.stringify(data))) ?? expect.fail("no JSON");
   const skipping = { note: () => {}, skip: () => [] };
-  const block = (type: string, more: object) => ({ type, ...more });
   const thinking = block("thinking", { thinking: "hm", signature: "s" });
   const asked = { role: "assistant", content: [thinking, block("tool_use", { id: "a", name: "get", input: {} })] };
   const gave = block("tool_result", { tool_use_id: "a", is_error: true, content: "no page" });
@@ -187,6 +202,7 @@ describe("the messages of an API", () => {
     ["chat completions", chatCall, itemsOf(chatCall)],
     ["Responses", responsesCall, itemsOf(responsesCall)],
     ["Anthropic", { inputs: anthropic, output: reply }, toMessages(converted)],
+    ["Anthropic, as they are", { inputs: anthropic, output: reply }, [...anthropic.messages, reply]],
   ])("of %s are the same for all commands", async (_, call, items) => {
     const printed = await page({ id: "c", ...call });
     expect(printed.match(/thought|→ get|← result.*/g)?.map((line) => line.replace(" (a)", ""))).toEqual([

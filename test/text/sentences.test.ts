@@ -35,7 +35,13 @@ describe("a part of a sentence", () => {
   it("is blank if it means nothing or no", () => {
     const blank = ["", " ", "f", "False", "n", "no", "no error", "No Errors", "0", "null", "NONE", "nan", "n/a "];
     const others = ["00", "not", "t", "errors", "false alarm", "no errors found", "nil"];
-    expect([...blank, ...others].filter(sentences.isBlankText)).toEqual(blank);
+    expect([...blank, ...others].filter((text) => sentences.isBlank(text))).toEqual(blank);
+    expect([null, 0, [], { error: { message: null, code: 0 } }].filter((value) => !sentences.isBlank(value))).toEqual(
+      [],
+    );
+    expect(
+      [1, [[1]], { error: "x" }, JSON.parse("[".repeat(9) + "]".repeat(9))].filter((value) => sentences.isBlank(value)),
+    ).toEqual([]);
   });
 
   it("is a path that is not an option", () => {

@@ -4,7 +4,7 @@ import { Kind, kindAt, kindOf, kindsAsFacts, Shape } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
 import type { RuleReporter } from "../rules/rules.ts";
-import type { ToolEvent } from "./tool-calls.ts";
+import { makers, type ToolEvent } from "./tool-calls.ts";
 import { checkElements } from "./types.ts";
 
 /** The sampled turns: choices or, without choices, messages of the assistant. */
@@ -42,17 +42,23 @@ export class MessageWalk {
   finishReason: string | undefined = undefined;
   /** The node of this reason if it is `length`, or 0. */
   cutNode = 0;
+
+  addResult(node: number, id: number) {
+    this.events.push({ node, id, name: 0, maker: makers.result, isLast: false, partner: undefined });
+  }
 }
 
-const partShape = new Shape(["type", "text"], kindsAsFacts);
+const partShape = new Shape(["type", "text", "thinking", "id", "name", "tool_use_id"], kindsAsFacts);
 
 /** Returns the nodes of the texts in a list of parts. */
 export const listTexts = (table: JsonTable, list: number) => {
   const texts: number[] = [];
   const end = json.nodeAfter(table, list);
   for (let part = list + nodeSize; part < end; part = json.nodeAfter(table, part)) {
-    const kinds = kindAt(table, part) === Kind.object ? partShape.read(table, part) : undefined;
-    if (kinds?.text === Kind.string) texts.push(partShape.at(table, partShape.slots.text));
+    const kind = kindAt(table, part);
+    if (kind === Kind.string) texts.push(part);
+    else if (kind === Kind.object && partShape.read(table, part).text === Kind.string)
+      texts.push(partShape.at(table, partShape.slots.text));
   }
   return texts;
 };
@@ -126,6 +132,25 @@ export const addCall = (
   walk.events.push({ node, id, name, maker, isLast, partner: undefined });
   if (name === 0) return "a name";
   return hasArguments ? undefined : "arguments as text";
+};
+
+/** Adds Anthropic's blocks in a content: reasoning, calls and results. */
+export const addBlocks = (table: JsonTable, content: number, walk: MessageWalk, caller: Caller) => {
+  const { slots } = partShape;
+  const end = json.nodeAfter(table, content);
+  for (let node = content + nodeSize; node < end; node = json.nodeAfter(table, node)) {
+    const kinds = kindAt(table, node) === Kind.object ? partShape.read(table, node) : undefined;
+    if (kinds?.type !== Kind.string) continue;
+    const find = (slot: number) => partShape.at(table, slot);
+    const isBlock = (type: string) => json.readString(table, find(slots.type)) === type;
+    if (kinds.thinking === Kind.string && isBlock("thinking")) {
+      if (caller.isCounted) walk.turns.characters += json.detailOf(table, find(slots.thinking));
+    } else if (kinds.tool_use_id === Kind.string && isBlock("tool_result")) {
+      walk.addResult(node, nonEmptyNode(table, find(slots.tool_use_id)));
+    } else if (kinds.id === Kind.string && kinds.name === Kind.string && isBlock("tool_use")) {
+      addCall(table, { node, id: nonEmptyNode(table, find(slots.id)), called: node }, walk, caller);
+    }
+  }
 };
 
 /** Returns 0 for an empty string, which is no id and no name. */

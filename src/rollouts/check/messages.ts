@@ -4,7 +4,7 @@ import { findChatMark } from "../../conversation/chat-marks.ts";
 import { roles, thoughtKeys } from "../../conversation/message.ts";
 import { openBrace, openBracket } from "../../json/json-bytes.ts";
 import { nodeSize } from "../../json/reader.ts";
-import { describeValue, Kind, kindAt, kindOf, Shape } from "../../json/shape.ts";
+import { describeValue, isNothing, Kind, kindAt, kindOf, Shape } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
 import { finishReasons, isCutOff } from "../facts.ts";
@@ -12,6 +12,7 @@ import { shortenName } from "../rules/positions.ts";
 import type { RuleReporter } from "../rules/rules.ts";
 import type { ElementName } from "../rules/trajectory-rules.ts";
 import {
+  addBlocks,
   addCall,
   addToolCalls,
   type Caller,
@@ -51,9 +52,7 @@ const messageShape = new Shape(messageKeys, ({ kinds, textOf }) => {
     isChoice: kinds.role === Kind.absent && kinds.message === Kind.object,
     finish,
     isFinishKnown: fits(kinds.finish_reason, 0) || finishReasons.has(finish ?? ""),
-    hasReasoning:
-      ((kinds.reasoning_content | kinds.reasoning | kinds.thinking) & Kind.string) !== 0 ||
-      kinds.reasoning_details === Kind.array,
+    hasReasoning: thoughtKeys.some((key) => (kinds[key] & (Kind.string | Kind.array)) !== 0),
     hasLogprobs: kinds.logprobs === Kind.object,
     roleIndex,
     isOfPrompt: promptRoles.has(textOf("role") ?? ""),
@@ -119,7 +118,7 @@ export const walkMessages = (
     const message = isChoice ? messageShape.at(table, slots.message) : entry;
     const score = shape.hasLogprobs ? messageShape.at(table, slots.logprobs) : 0;
     if (isChoice) shape = messageShape.read(table, message);
-    const { roleIndex, callsKind, hasOlderCall } = shape;
+    const { roleIndex, contentKind, callsKind, hasOlderCall } = shape;
     isPrompt &&= shape.isOfPrompt && !isChoice;
     if (!shape.isValid) for (const reportProblem of shape.reporters) reportProblem(table, message, report);
     if (isChoice && roleIndex >= 0 && roleIndex !== assistant)
@@ -147,7 +146,7 @@ export const walkMessages = (
     }
     if (roleIndex === tool || roleIndex === olderTool)
       addResult(table, message, walk, roleIndex === tool ? report : undefined);
-    if (callsKind !== Kind.array && !hasOlderCall) continue;
+    if (contentKind !== Kind.array && callsKind !== Kind.array && !hasOlderCall) continue;
     const maker = isChoice ? makers.choice : roleIndex === assistant ? makers.assistant : makers.other;
     addCalls(table, shape, walk, { maker, isLast: json.nodeAfter(table, entry) === end, isCounted }, report);
   }
@@ -164,34 +163,28 @@ const addFinish = (table: JsonTable, { finish }: MessageShape, walk: MessageWalk
   walk.finishReason = finish;
 };
 
-const addResult = (table: JsonTable, message: number, { events }: MessageWalk, reportMissingId?: RuleReporter) => {
+const addResult = (table: JsonTable, message: number, walk: MessageWalk, reportMissingId?: RuleReporter) => {
   const idNode = messageShape.at(table, slots.tool_call_id);
   const id = kindOf(table, idNode) === Kind.string ? nonEmptyNode(table, idNode) : 0;
   if (id === 0) reportMissingId?.("missing-tool-call-id", undefined, message);
-  events.push({ node: message, id, name: 0, maker: makers.result, isLast: false, partner: undefined });
+  walk.addResult(message, id);
 };
 
 const addCalls = (
   table: JsonTable,
-  { callsKind, hasOlderCall }: MessageShape,
+  { contentKind, callsKind, hasOlderCall }: MessageShape,
   walk: MessageWalk,
   caller: Caller,
   report: RuleReporter,
 ) => {
   const older = messageShape.at(table, slots.function_call);
   if (hasOlderCall) addCall(table, { node: older, id: 0, called: older }, walk, caller);
+  if (contentKind === Kind.array) addBlocks(table, messageShape.at(table, slots.content), walk, caller);
   if (callsKind === Kind.array) addToolCalls(table, messageShape.at(table, slots.tool_calls), walk, caller, report);
 };
 
-/** False for null, and for an empty string, list or object. */
-const isFilled = (table: JsonTable, node: number) => {
-  const kind = kindOf(table, node);
-  if ((kind & (Kind.array | Kind.object)) !== 0) return json.nodeAfter(table, node) > node + nodeSize;
-  return kind === Kind.string ? json.detailOf(table, node) > 0 : (kind & absentOrNull) === 0;
-};
-
 /** False if the message that `messageShape` has read says nothing. */
-const hasContent = (table: JsonTable) => isFilled(table, messageShape.at(table, slots.content));
+const hasContent = (table: JsonTable) => !isNothing(table, messageShape.at(table, slots.content));
 
 const thoughtSlots = thoughtKeys.map((key) => slots[key]);
 const saidSlots = [slots.content, ...thoughtSlots];

@@ -3,7 +3,7 @@ import type { Transform } from "node:stream";
 import { isObject, parseJson } from "../../json/json-bytes.ts";
 import { compactJson } from "../../json/raw-json.ts";
 import { getErrorCode } from "../../system/files.ts";
-import { cutText } from "../../text/sentences.ts";
+import { cutText, isBlank } from "../../text/sentences.ts";
 import type { ReplyHeaders } from "../contract/replies.ts";
 import type { ExchangeResult } from "./exchange.ts";
 import { TransportError } from "./transport-error.ts";
@@ -115,7 +115,7 @@ export const findStatedError = (bytes: Uint8Array, clean: (text: string) => stri
     const stated =
       isError || success === false || ok === false
         ? reply
-        : [reply.error, reply.errors, reply.detail].find((value) => hasContent(value));
+        : [reply.error, reply.errors, reply.detail].find((value) => !isBlank(value));
     if (stated !== undefined) return clean(findMessage(stated) ?? JSON.stringify(stated));
   }
   return undefined;
@@ -150,18 +150,10 @@ export const inspectBody = (
 const maxShownJson = 200;
 
 const showJson = (value: unknown, text: string, clean: (text: string) => string) => {
-  if (!hasContent(value)) return undefined;
+  if (isBlank(value)) return undefined;
   // The screen cannot redact a part of a secret.
   const shown = clean(compactJson(text));
   return shown.length > maxShownJson ? `${cutText(shown, maxShownJson)} …` : shown;
-};
-
-/** Deeper values count as content. */
-const maxContentLevels = 8;
-
-const hasContent = (value: unknown, levels = maxContentLevels): boolean => {
-  if (typeof value !== "object" || value === null || levels === 0) return Boolean(value);
-  return Object.values(value).some((member) => hasContent(member, levels - 1));
 };
 
 const messageKeys = ["message", "detail", "reason", "error_description", "title", "msg", "error", "errors"];

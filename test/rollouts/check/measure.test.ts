@@ -43,7 +43,8 @@ it.each<readonly [errors: number, result: object]>([
   ...contents(0, '{"error":0}', '{"error":[],"result":{"a":1}}', '{"error":{}}', { error: {} }),
   ...contents(0, '{"error":{"message":null,"code":null}}', { error: { message: "" } }),
   ...contents(0, '{"error":"None"}', '{"error":"No error"}', { error: "null" }),
-  ...contents(1, '{"error":[""]}', '{"error":{"code":0}}', { error: true }),
+  ...contents(0, '{"error":[""]}', '{"error":{"code":0}}'),
+  ...contents(1, '{"error":["x"]}', '{"error":{"code":1}}', { error: true }),
   ...[{ status: "failed" }, { status: "Error" }, { is_error: true }].map((result) => [1, result] as const),
   ...[{ is_error: "True" }, { is_error: 1 }, { isError: true }, { error: "x" }].map((result) => [1, result] as const),
   ...[{ status: "success" }, { is_error: false }, { is_error: "false" }, { is_error: 0 }].map(
