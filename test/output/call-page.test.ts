@@ -207,28 +207,6 @@ describe("the tree of a value", () => {
 
 describe("the page of a damaged call", () => {
   const fields: Readonly<Record<string, unknown>> = JSON.parse(sample("call.json"));
-  const damages: readonly unknown[] = [
-    null,
-    0,
-    -1,
-    "",
-    "x",
-    true,
-    [],
-    {},
-    [null],
-    [[]],
-    { message: 1 },
-    { choices: [{}] },
-  ];
-
-  it.each(Object.keys(fields))("shows the status for any value of %s", async (field) => {
-    const { [field]: _, ...without } = fields;
-    for (const call of [without, ...damages.map((damage) => ({ ...fields, [field]: damage }))]) {
-      expect(await page(call, everything)).toContain("status");
-    }
-  });
-
   it("shows an empty call", async () => {
     expect(await page("{}")).toBe("Call without a name\n  status  running\n");
   });
@@ -256,27 +234,13 @@ describe("the page of a damaged call", () => {
     expect(JSON.parse(json)).toEqual({ call: JSON.parse(call) });
   });
 
-  it("shows texts of 1 MB", { tags: "slow" }, async () => {
-    const long = "x\n".repeat(500_000);
-    const text = await page({
-      ...fields,
-      exception: long,
-      output: long,
-      op_name: `vendor:///${"a:/op/".repeat(160_000)}`,
-    });
-    expect(text.length).toBeGreaterThan(2_000_000);
-  });
-
-  const expectWholePage = async (count: number): Promise<void> => {
-    const many = Array.from({ length: count }, (_, at) => at);
+  it("shows 130,000 messages, models and items", { tags: "slow" }, async () => {
+    const many = Array.from({ length: 130_000 }, (_, at) => at);
     const messages = many.map((at) => ({ role: "user", content: `${at}` }));
     const usage = Object.fromEntries(many.map((at) => [`m${at}`, { prompt_tokens: at }]));
     const text = await page({ id: "c", inputs: { messages }, output: many.map(String), summary: { usage } });
-    expect(text.split("\n").length).toBeGreaterThan(5 * count);
-  };
-
-  it("shows 5,000 messages, models and items", { tags: "slow" }, async () => await expectWholePage(5000));
-  it("shows 130,000 messages, models and items", { tags: "slow" }, async () => await expectWholePage(130_000));
+    expect(text.split("\n").length).toBeGreaterThan(5 * many.length);
+  });
 
   it("indents text that imitates a role or a heading", async () => {
     const text = await page(spoken([{ role: "user", content: "a\n\n  assistant\n    I did\n\nOutput\n\n" }]));

@@ -65,8 +65,7 @@ describe("the redaction of a secret", () => {
     ],
   ];
 
-  type Place = (typeof places)[number];
-  const expectNoSpelling = async ([, typed, print]: Place, { numRuns }: { readonly numRuns: number }) => {
+  it.each(places)("covers the spellings in %s", async (_, typed, print) => {
     const letters = fc.string({
       unit: fc.constantFrom(..."abkZ019'", ...'/+&<"\\%=_-.é'),
       minLength: 8,
@@ -88,16 +87,9 @@ describe("the redaction of a secret", () => {
       fc.asyncProperty(letters, fc.constantFrom(...encodings), fc.string(), async (text, [, encode], before) => {
         await run(`k0Za1b${text}9`, encode, before.replaceAll("*", ""));
       }),
-      { numRuns },
+      { numRuns: 5 },
     );
-  };
-
-  it.each(places)("covers the spellings in %s", async (...place) => await expectNoSpelling(place, { numRuns: 5 }));
-  it.each(places)(
-    "covers the spellings of many generated secrets in %s",
-    { tags: "slow" },
-    async (...place) => await expectNoSpelling(place, { numRuns: 100 }),
-  );
+  });
 
   it("omits a text from outside in JSON whatever escapes its letters have", async () => {
     const host = testHost();
