@@ -39,7 +39,6 @@ const table = readFileSync("test/commands/models/golden/models.txt", "utf8").tri
 /** The lines without the fold of a notice, which only a terminal gets. */
 const unfolded = (lines: readonly string[]): string => lines.join("\n").replace(/(note: .*)\n {2}(?=\S)/, "$1 ");
 
-
 describe("rollcall on a terminal", () => {
   it("prints the table that fits the terminal", async () => {
     const { code, lines } = await onTerminal("models q", { columns: 60 });

@@ -335,15 +335,4 @@ describe("redaction", () => {
     await settings.credential("inference", origin);
     for (const secret of ["key/1234+", "pass-5678"]) expect(home.hidden).toContain(secret);
   });
-
-  it("covers the secrets of files and logins", async () => {
-    const home = openHome({
-      env: { ROLLCALL_TOKEN_FILE: fileOf("file-1234") },
-      logins: { default: { inference: { key: "saved-1234", origin: "https://b.example" } } },
-    });
-    const settings = await home.read();
-    await settings.credential("log", origin);
-    await settings.credentialSource("inference", origin);
-    for (const secret of ["file-1234", "saved-1234"]) expect(home.hidden).toContain(secret);
-  });
 });

@@ -49,13 +49,21 @@ describe("a profile", () => {
     ROLLCALL_SPLIT: "env",
   };
 
-  it("overrides the environment if the command line names it", async () => {
-    const home = openHome({ flags: { profile: "work" }, env, profiles });
+  const [work, env_, logs] = ["https://work.example", "https://env.example", "https://logs.env.example"];
+  const own = { base_url: "https://own.example", log_base_url: "https://logs.own.example" };
+  it.each<[what: string, base: string, log: string, profile: Readonly<Record<string, unknown>>, isTyped?: boolean]>([
+    ["overrides the environment if the command line names it", work, work, profiles.work],
+    ["logs to the environment's log URL if it has no URL", env_, logs, { split: "s" }],
+    ["logs to its own log URL if it has both URLs", own.base_url, own.log_base_url, own],
+    ["uses the environment's URLs for URLs that it lacks", env_, profiles.home.log_base_url, profiles.home],
+    ["does not override the environment's URLs if the environment names it", env_, logs, profiles.work, false],
+  ])("%s", async (_, base, log, profile, isTyped = true) => {
+    const options = isTyped ? { flags: { profile: "x" }, env } : { env: { ...env, ROLLCALL_PROFILE: "x" } };
+    const home = openHome({ ...options, profiles: { x: profile } });
     const settings = await home.read();
-    expect([settings.serviceUrl("base"), settings.serviceUrl("log"), settings.serviceUrl("log")]).toEqual(
-      Array(3).fill("https://work.example"),
-    );
-    expect(settings.get("split")).toBe(profiles.work.split);
+    expect([settings.serviceUrl("base"), settings.serviceUrl("log"), home.notices]).toEqual([base, log, []]);
+    const split = isTyped && "split" in profile ? profile.split : env.ROLLCALL_SPLIT;
+    expect(settings.get("split")).toBe(split);
   });
 
   it.each([
@@ -67,20 +75,6 @@ describe("a profile", () => {
     );
     const text = `cannot combine ${named} and --log-base-url: the local service has its own URL`;
     expect([kind, message]).toEqual(["conflicting-options", text]);
-  });
-
-  it("logs to the environment's log URL if it has no URL", async () => {
-    const settings = await openHome({ flags: { profile: "bare" }, env, profiles: { bare: { split: "s" } } }).read();
-    expect([settings.serviceUrl("base"), settings.serviceUrl("log")]).toEqual([
-      env.ROLLCALL_BASE_URL,
-      env.ROLLCALL_LOG_BASE_URL,
-    ]);
-  });
-
-  it("logs to its own log URL if it has a log URL and a base URL", async () => {
-    const both = { base_url: "https://own.example", log_base_url: "https://logs.own.example" };
-    const settings = await openHome({ flags: { profile: "both" }, env, profiles: { both } }).read();
-    expect([settings.serviceUrl("base"), settings.serviceUrl("log")]).toEqual([both.base_url, both.log_base_url]);
   });
 
   it("has a log URL that overrides a typed base URL, with one notice, but not a typed log URL", async () => {
@@ -95,24 +89,6 @@ describe("a profile", () => {
       profiles: { default: profiles.home },
     });
     expect([(await other.read()).serviceUrl("log"), other.notices]).toEqual(["https://l.example", []]);
-  });
-
-  it("uses the environment's URLs for URLs that it lacks", async () => {
-    const settings = await openHome({ flags: { profile: "home" }, env, profiles }).read();
-    expect([settings.serviceUrl("base"), settings.serviceUrl("log")]).toEqual([
-      "https://env.example",
-      "https://logs.home.example",
-    ]);
-  });
-
-  it("does not override the environment's URLs if the environment names it", async () => {
-    const home = openHome({ env: { ...env, ROLLCALL_PROFILE: "work" }, profiles });
-    const settings = await home.read();
-    expect([settings.serviceUrl("base"), settings.serviceUrl("log"), home.notices]).toEqual([
-      "https://env.example",
-      "https://logs.env.example",
-      [],
-    ]);
   });
 
   it.each(["", "__proto__x/y", "a b", "-x", "../x", "__proto__", "a\n"])(

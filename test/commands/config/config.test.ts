@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { newHome, type RunOptions, runRollcall } from "../../support/run.ts";
@@ -37,28 +37,5 @@ describe("rollcall config", () => {
     const { stderr } = await config("list");
     expect(stderr).toContain(`chmod 600 ${file}`);
     expect(stderr).toContain(`chmod 700 ${join(file, "..")}`);
-  });
-
-  it("loses no setting if ten processes write at once", { tags: "slow" }, async () => {
-    const { config, file } = openHome();
-    const values = {
-      split: "a",
-      batch: "b",
-      account: "c",
-      project: "d/e",
-      analysis_provider: "f",
-      router_provider: "g",
-    };
-    const alone = { ownProcess: true };
-    const runs = Object.entries(values).map(async ([name, value]) => await config(`set ${name} ${value}`, alone));
-    const others = ["x", "y", "z", "w"].map(
-      async (profile) => await config(`set split s --profile ${profile} --create`, alone),
-    );
-    expect((await Promise.all([...runs, ...others])).map(({ code }) => code)).toEqual(Array(10).fill(0));
-    const { profiles } = JSON.parse(readFileSync(file, "utf8"));
-    expect(profiles).toEqual({
-      default: values,
-      ...Object.fromEntries(["x", "y", "z", "w"].map((name) => [name, { split: "s" }])),
-    });
   });
 });
