@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CallViewOptions } from "../../src/commands/call/call-page.ts";
-import { everything, findLabeledText, nothing, page, printCall, sample, spoken, under } from "./call.ts";
+import { everything, findLabeledText, nothing, page, printCall, sample, under } from "./call.ts";
 
 describe("the page of a call", () => {
   it("shows a call that failed", async () => {
@@ -196,9 +196,13 @@ describe("the tree of a value", () => {
     expect(under(await page({ id: "c", output }), "Output")).toEqual(lines);
   });
 
-  it("names an image instead of printing it", async () => {
-    const text = await page({ id: "c", output: { image: `data:image/webp;base64,${"A".repeat(4000)}` } });
-    expect(under(text, "Output")).toEqual(["image: [image/webp, 2.9 KiB]"]);
+  it.each([
+    ["image/webp", 4000, "[image/webp, 2.9 KiB]"],
+    ["", 51, "[data, 38 bytes]"],
+    ["", 50, `data:;base64,${"A".repeat(50)}`],
+  ])("names data of the type %j instead of printing it if it has %i letters: %s", async (type, letters, shown) => {
+    const text = await page({ id: "c", output: { data: `data:${type};base64,${"A".repeat(letters)}` } });
+    expect(under(text, "Output")).toEqual([`data: ${shown}`]);
   });
 });
 
@@ -237,13 +241,5 @@ describe("the page of a damaged call", () => {
     const usage = Object.fromEntries(many.map((at) => [`m${at}`, { prompt_tokens: at }]));
     const text = await page({ id: "c", inputs: { messages }, output: many.map(String), summary: { usage } });
     expect(text.split("\n").length).toBeGreaterThan(5 * many.length);
-  });
-
-  it("indents text that imitates a role or a heading", async () => {
-    const text = await page(spoken([{ role: "user", content: "a\n\n  assistant\n    I did\n\nOutput\n\n" }]));
-    expect(text.split("\n").filter((line) => /^( {2})?(assistant|Output)/.test(line))).toEqual([]);
-    expect(await page(spoken([{ role: "user\n  assistant", content: "a" }]))).toContain(
-      '  "user\\n  assistant"\n    │ a\n',
-    );
   });
 });

@@ -1,12 +1,11 @@
-import { createServer } from "node:http";
 import { Readable } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { runCommandLine } from "../../../src/run.ts";
 import { runHere } from "../../support/here.ts";
 import { testHost } from "../../support/host.ts";
 import { endOf, peakOf, runRollcall, startRollcall } from "../../support/run.ts";
-import { json, listenOnLoopback } from "../../support/server.ts";
-import { asksFor, envOf, found, onTerminal, service } from "./service.ts";
+import { json } from "../../support/server.ts";
+import { asksFor, found, onTerminal, service } from "./service.ts";
 
 describe("rollcall call read", () => {
   it("prints calls while standard input is still open", async () => {
@@ -18,31 +17,6 @@ describe("rollcall call read", () => {
     const ended = endOf(child);
     child.stdin.end('{"id":"b"}\n');
     expect(await ended).toMatchObject({ code: 0, stdout: expect.stringContaining("Call without a name\n") });
-  });
-
-  it("exits with 0 after its output is closed, though standard input is open", { tags: "slow" }, async () => {
-    const server = createServer((request, response) => {
-      request.resume().on("end", () => response.end(`{"call":{"id":"x","output":"${"x".repeat(200_000)}"}}`));
-    });
-    const { url } = await listenOnLoopback(server);
-    const child = startRollcall(["call", "read", "-"], { env: envOf(url) });
-    child.stdout.once("data", () => child.stdout.destroy());
-    const code = new Promise((settle) => child.on("exit", settle));
-    child.stdin.write("id\n".repeat(50));
-    expect(await code).toBe(0);
-    child.stdin.end();
-  });
-
-  it("shortens long text on a terminal", async () => {
-    const content = Array.from({ length: 500 }, (_, at) => `line ${at}`).join("\n");
-    const messages = Array.from({ length: 100 }, (_, at) => ({ role: "user", content: `message ${at}` }));
-    const call = { inputs: { messages }, output: { role: "assistant", content } };
-    const { env } = await service([found("a", call)]);
-    const folded = await onTerminal("call read a", env);
-    expect(folded.lines).toContain("    … folded: 4,389 characters on 500 lines (a pipe shows all)");
-    expect(folded.lines).toContain("    │ line 499");
-    expect(folded.lines).not.toContain("    │ line 250");
-    expect(folded.lines).toContain("    │ message 50");
   });
 
   it("shortens an exception of more than 128 lines to 120, and other values of more than 32 lines to 24", async () => {
@@ -110,17 +84,6 @@ describe("rollcall call read", () => {
     // The memory of a short call is equal in every run. The memory of a long call depends on the garbage collector.
     const least = await peakOf(["call", "read", "a"], env);
     expect(((await peakOf(["call", "read", "a", "--json"], env)) - least) / bytes).toBeLessThan(7.5);
-  });
-
-  it("prints a call of 20 MB on a terminal in fewer than 100 lines", { tags: "slow" }, async () => {
-    const long = "x".repeat(10_000_000);
-    const { env } = await service([
-      found("a", { inputs: { messages: [{ role: "user", content: long }] }, output: [long] }),
-    ]);
-    const { code, lines } = await onTerminal("call read a", env);
-    expect(code).toBe(0);
-    expect(lines.length).toBeLessThan(100);
-    expect(lines).toContain("    … folded: 10,000,000 characters (a pipe shows all)");
   });
 
   it("marks every line of text from a call", async () => {

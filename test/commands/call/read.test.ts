@@ -1,11 +1,9 @@
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { createServer, type ServerResponse } from "node:http";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { endOf, interruptWaiting, newHome, startInTurn, startRollcall } from "../../support/run.ts";
-import { type Exchange, json, listenOnLoopback, type RecordedRequest, scriptedServer } from "../../support/server.ts";
-import { runOnTerminal } from "../../support/terminal.ts";
+import { newHome } from "../../support/run.ts";
+import { type Exchange, json, listenOnLoopback, type RecordedRequest } from "../../support/server.ts";
 import { asksFor, envOf, found, idOf, onTerminal, service } from "./service.ts";
 
 describe("rollcall call read", () => {
@@ -69,26 +67,6 @@ describe("rollcall call read", () => {
     });
   });
 
-  it("exits with 3 if standard input is not readable", async () => {
-    const line = `"${process.execPath}" bin/rollcall.js call read - 0> "$HOME/only-written"`;
-    const env = { ...newHome(), PATH: process.env.PATH, ...envOf("http://127.0.0.1:1") };
-    const { code, lines } = await runOnTerminal(line, { env });
-    expect(code).toBe(3);
-    expect(lines.join("\n")).toContain("cannot read call ids from standard input: EBADF");
-  });
-
-  it("exits with 130 for SIGINT while it waits for ids", { tags: "slow" }, async () => {
-    const env = envOf("http://127.0.0.1:1");
-    const { code } = await interruptWaiting(() => startRollcall(["call", "read", "-"], { env }));
-    expect(code).toBe(130);
-  });
-
-  it("exits with 130 for SIGINT while it waits for the service", async () => {
-    const { url } = await scriptedServer([{ answer: () => void child.kill("SIGINT") }]);
-    const child = startInTurn(["call", "read", "a"], { env: envOf(url) });
-    expect((await endOf(child)).code).toBe(130);
-  });
-
   it("exits with 0 and sends no more requests after its output is closed", { tags: "slow" }, async () => {
     const ids = Array.from({ length: 400 }, (_, at) => `id-${at}`);
     let asked = 0;
@@ -150,40 +128,11 @@ describe("rollcall call read", () => {
     expect(JSON.parse(stderr).error.message).toMatch(/^the service refused the key from ROLLCALL_API_KEY/);
   });
 
-  it("prints the calls before a failure on a terminal", async () => {
-    const { env } = await service([found("a"), { when: asksFor("b"), answer: json({ reason: "expired" }, 401) }]);
-    const { code, lines } = await onTerminal("call read a b", env);
-    expect(code).toBe(4);
-    expect(lines.slice(0, 3)).toEqual(["Call without a name", "  status  running", "  id      a"]);
-    expect(lines.join("\n")).toContain("expired");
-  });
-
   it("keeps an id whole on a terminal of 40 columns", async () => {
     const id = "01a20438-d85d-7000-a307-1a7954c27289";
     const { env } = await service([found(id, { trace_id: id })]);
     const { lines } = await onTerminal(`call read ${id}`, env, 40);
     expect(lines.filter((line) => line.trim() === id)).toHaveLength(2);
-  });
-
-  /** Reads samples of calls on a terminal of this width. */
-  const readOnTerminal = async (names: readonly string[], columns: number) => {
-    const spelled = (name: string) => readFileSync(`test/samples/${name}.json`, "utf8");
-    const { env } = await service(names.map((name) => ({ when: asksFor(name), answer: json(spelled(name)) })));
-    const words = `call read ${names.join(" ")} --costs --storage-size --total-storage-size`;
-    const { code, lines } = await onTerminal(words, env, columns);
-    expect(code).toBe(0);
-    return lines;
-  };
-
-  it.each([60, 100, 160])("prints pages that fit %i columns of a terminal", async (columns) => {
-    const lines = await readOnTerminal(["call", "call.exception", "call.tools"], columns);
-    expect(lines.length).toBeGreaterThan(500);
-    expect(lines.filter((text) => text.length > columns)).toEqual([]);
-  });
-
-  it("prints the tools of a call on a terminal", async () => {
-    const lines = await readOnTerminal(["call.tools"], 100);
-    await expect(`${lines.slice(0, 60).join("\n")}\n`).toMatchFileSnapshot("golden/call.tools.txt");
   });
 
   it("shows NaN and Infinity as texts, and prints JSON", async () => {
