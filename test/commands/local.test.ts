@@ -40,17 +40,6 @@ describe("--local on a new machine", () => {
     expect(read.stdout).toContain("###STOP###");
   });
 
-  it.each(["analysis", "router"])(
-    "prints a sample for `catalog %s`, and marks each model as a sample",
-    async (kind) => {
-      const listed = await runRollcall(["catalog", kind, "--local"], { env: newHome() });
-      expect(listed.code).toBe(0);
-      const lines = listed.stdout.trimEnd().split("\n");
-      expect(lines.length).toBeGreaterThan(1);
-      expect(lines.every((line) => line.split("\t")[1]?.endsWith(" (sample)"))).toBe(true);
-    },
-  );
-
   it("closes its service before the run ends", async () => {
     const listeners = async () => {
       // Node lists a handle until the turn after its close.

@@ -4,12 +4,6 @@ import { resolve } from "node:path";
 import { Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
-import { parseArgv } from "../../src/cli/argv.ts";
-import { toScreenOptions } from "../../src/cli/globals.ts";
-import { program } from "../../src/commands/program.ts";
-import { defect } from "../../src/failure.ts";
-import { printFailure } from "../../src/output/print-failure.ts";
-import { openScreen } from "../../src/output/screen.ts";
 import { Sink } from "../../src/output/sink.ts";
 import { testHost } from "../support/host.ts";
 import { newHome, runRollcall, startRollcall } from "../support/run.ts";
@@ -103,38 +97,6 @@ describe("color in a pipe", () => {
   it("appears with --color=always, also if another option is unknown", async () => {
     for (const words of ["--color=always", "--no-such-option --color=always"])
       expect([words, isColored(await printedBy(words))]).toEqual([words, true]);
-  });
-
-  it.each<[words: string, env: Readonly<Record<string, string>>, colored: boolean]>([
-    ["--quiet", { FORCE_COLOR: "1" }, true],
-    ["--quiet", { FORCE_COLOR: "0" }, false],
-    ["--quiet", { FORCE_COLOR: "" }, false],
-    ["--quiet", { FORCE_COLOR: "false" }, false],
-    ["--color always", { NO_COLOR: "1" }, true],
-    ["--color=never", { FORCE_COLOR: "1" }, false],
-    ["--no-color", { FORCE_COLOR: "1" }, false],
-    ["--color=auto", { FORCE_COLOR: "1" }, true],
-  ])("follows an option before the environment (row %$)", async (words, env, colored) => {
-    const host = testHost({ env });
-    const argv = words.split(" ");
-    const screen = openScreen({
-      host: { ...host, argv },
-      options: toScreenOptions((await parseArgv(program, argv)).globals),
-    });
-    await printFailure(screen, defect("x"));
-    expect(isColored(host.said())).toBe(colored);
-  });
-
-  it.each([
-    [{}, true],
-    [{ NO_COLOR: "" }, true],
-    [{ NO_COLOR: "0" }, false],
-    [{ TERM: "dumb" }, false],
-    [{ TERM: "dumb", FORCE_COLOR: "1" }, true],
-  ])("depends on the environment on a terminal (row %$)", async (env, colored) => {
-    const host = testHost({ env, terminal: { stderr: true } });
-    await printFailure(screenOn(host), defect("x"));
-    expect(isColored(host.said())).toBe(colored);
   });
 
   it("refuses another value of --color", async () => {

@@ -57,20 +57,6 @@ describe("rollcall auth login on a terminal", () => {
     expect(saved("credentials.json")).toEqual({ default: { log: { key, origin: server.url } } });
   });
 
-  it("asks for the missing settings, and then for the key", { tags: "slow" }, async () => {
-    const { server, home, saved } = await openHome();
-    const { code, seen } = await onTerminal(["auth", "login", "--no-check", "--base-url", server.url], home, [
-      ["inference_base_url (", "\r"],
-      ["project (", "team/project\r"],
-      ["analysis_provider (", "\r"],
-      ["router_provider (", "\r"],
-      [`key for ${server.url} (log, calls): `, `${key}\r`],
-    ]);
-    expect([code, seen.includes(key)]).toEqual([0, false]);
-    expect(saved("settings.json")).toEqual({ default: { base_url: server.url, project: "team/project" } });
-    expect(saved("credentials.json")).toMatchObject({ default: { log: { key }, calls: { key } } });
-  });
-
   it("does not repeat a key that was typed as a URL", { tags: "slow" }, async () => {
     const { home } = await openHome();
     const { code, seen } = await onTerminal(["auth", "login"], home, [
@@ -109,18 +95,5 @@ describe("rollcall auth login on a terminal", () => {
     const { code, seen, after } = await onTerminal(args, home, [["key for https://a.example (log): ", "TERM"]]);
     expect([code, after]).toEqual([143, "echo"]);
     expect(seen).toContain("interrupted by SIGTERM");
-  });
-
-  it("hides the key with --with-token, and exits with 130 for Ctrl-C at the question for a URL", {
-    tags: "slow",
-  }, async () => {
-    const { home } = await openHome();
-    const args = ["auth", "login", "--with-token", "--base-url", "https://a.example", "--for", "log"];
-    const { code, seen } = await onTerminal(args, home, [["key for https://a.example (log): ", `${key}\r`]]);
-    expect(code).toBe(0);
-    expect(seen).not.toContain(key);
-    const { home: other } = await openHome();
-    const stopped = await onTerminal(["auth", "login"], other, [["base_url (", "\x03"]]);
-    expect([stopped.code, stopped.after]).toEqual([130, "echo"]);
   });
 });
