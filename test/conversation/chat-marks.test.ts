@@ -30,10 +30,3 @@ it.each<[content: unknown, mark: string | undefined]>([
     );
   }
 });
-
-it.each([
-  ["a prompt", messages('{"role":"user","content":"[INST]"}', choice())],
-  ["a message next to choices", messages(question, '{"role":"assistant","content":"[INST]"}', choice())],
-])("chat-marks-in-content is not reported for %s, which is not sampled", async (_, line) => {
-  expect(await problemsIn(line)).toEqual([]);
-});

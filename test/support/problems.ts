@@ -24,12 +24,13 @@ export const group = (...trajectories: readonly string[]) => `{"trajectories":[$
 export const goodGroup = group(trajectory(0), trajectory(1));
 
 type Files = Readonly<Record<string, string | Uint8Array>>;
-export type ReadOptions = Readonly<{ split?: string; groupBy?: readonly string[] }>;
+/** `all`: also those that are equal to an earlier one. */
+export type ReadOptions = Readonly<{ split?: string; groupBy?: readonly string[]; all?: boolean }>;
 
 /** The problems of inputs, as they are shown. @param input the files, or the lines of one file */
 export const problemsIn = async (
   input: string | Uint8Array | Files,
-  { split, groupBy }: ReadOptions = {},
+  { split, groupBy, all = false }: ReadOptions = {},
 ): Promise<readonly Problem[]> => {
   const files = typeof input === "string" || input instanceof Uint8Array ? { "step.jsonl": input } : input;
   const folder = mkdtempSync(join(tmpdir(), "rules-"));
@@ -56,7 +57,7 @@ export const problemsIn = async (
     const problems = reading.scan.problems.sorted();
     const { shown } = await selectProblems(reading.sources, { problems, counts: [], max: 1000 });
     await reading.close();
-    return shown.map(named);
+    return (all ? problems : shown).map(named);
   } catch (thrown) {
     if (isFailure(thrown, "invalid-input")) return (thrown.details.problems ?? []).map(named);
     throw thrown;

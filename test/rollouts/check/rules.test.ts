@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { suggestForMissingField } from "../../../src/rollouts/rules/hints.ts";
-import { maxNameLength, shortenName } from "../../../src/rollouts/rules/positions.ts";
 import {
   answer,
   choice,
@@ -8,7 +7,6 @@ import {
   messages,
   problemsIn,
   question,
-  toolCall,
   toolResult,
   trajectory,
 } from "../../support/problems.ts";
@@ -27,14 +25,6 @@ it.each<[rule: string, values: string, toTurn: (value: string) => string]>([
   };
   // Equal problems are shown at the first of their lines.
   expect([await findLines(""), await findLines("x")]).toEqual([[], [1]]);
-});
-
-it("a choice with the result of a tool gives choice-role, and not missing-tool-result", async () => {
-  const wrapped = choice().replace(answer, toolResult);
-  const problems = await problemsIn(messages(question, toolCall, wrapped, answer));
-  const rules = problems.map(({ rule }) => rule);
-  expect(rules).toContain("choice-role");
-  expect(rules).not.toContain("missing-tool-result");
 });
 
 it.each(['"function":{"arguments":"{}"}', '"function":{"name":"","arguments":"{}"}', '"type":"function"'])(
@@ -102,13 +92,3 @@ it.each("rewards score scores return total_reward final_reward episode_reward re
     for (const value of [null, "1", true, [1]]) expect(suggest(value)).toBeUndefined();
   },
 );
-
-describe("a name in a message", () => {
-  it.each([
-    ["as long as the limit", "x".repeat(maxNameLength), "x".repeat(maxNameLength)],
-    ["longer by one", "x".repeat(maxNameLength + 1), `${"x".repeat(maxNameLength - 1)}…`],
-    ["white space", " \t", '" \\t"'],
-  ])("is shortened only over the limit: %s", (_, name, shown) => {
-    expect(shortenName(name)).toBe(shown);
-  });
-});
