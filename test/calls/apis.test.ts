@@ -21,52 +21,11 @@ const answered = (id: string, content: unknown, more: object = {}) => ({
 });
 const said = (content: string | null, more: object = {}) => ({ role: "assistant", content, ...more });
 
-const item = { type: "function_call", call_id: "a", name: "get_weather", arguments: '{"city":"Bern"}' };
 const message = { type: "message", role: "assistant", content: [{ type: "output_text", text: "Rain." }] };
 const response = { object: "response", status: "completed", output: [message] };
-const responses = {
-  inputs: {
-    instructions: "Be brief.",
-    input: [user, item, { type: "function_call_output", call_id: "a", output: "rain" }],
-    tools: [{ type: "function", name: "get_weather", parameters: { type: "object" } }, { type: "web_search" }],
-  },
-  output: response,
-};
-
-const textPart = (text: string) => ({ type: "text", text });
 const imagePart = (url: string) => ({ type: "image_url", image_url: { url } });
-const use = { type: "tool_use", id: "a", name: "get_weather", input: { city: "Bern" } };
-const failure = { type: "tool_result", tool_use_id: "a", is_error: true, content: [textPart("no city")] };
-const anthropic = {
-  inputs: {
-    system: "Be brief.",
-    messages: [user, { role: "assistant", content: [use] }, { role: "user", content: [failure] }],
-    tools: [{ name: "get_weather", input_schema: { type: "object" } }],
-  },
-  output: {
-    type: "message",
-    role: "assistant",
-    content: [
-      { type: "thinking", thinking: "Sorry.", signature: "x" },
-      { type: "text", text: "No such city." },
-    ],
-    stop_reason: "max_tokens",
-  },
-};
-
 const system = { role: "system", content: "Be brief." };
 describe("a call of a model's API", () => {
-  it.each([
-    ["OpenAI's Responses", responses, "Rain."],
-    ["Anthropic", anthropic, "No such city."],
-  ])("is shown as messages and tool calls in %s", async (_, call, answer) => {
-    const text = await page({ ...ended, ...call });
-    expect(text).toMatch(/system\n +│ Be brief\.[\s\S]*→ get_weather[\s\S]*│ city: Bern/);
-    expect(text.match(/Be brief\.|in Bern\?/g)).toHaveLength(2);
-    expect(text).toContain(answer);
-    expect(text).not.toMatch(/type: (input_text|output_text|function_call)/);
-  });
-
   const withInput = (input: unknown, more: object = {}) => ({ inputs: { input, ...more }, output: response });
 
   it.each([
@@ -107,20 +66,6 @@ describe("a call of a model's API", () => {
     const content = [...message.content, { type: "output_audio", transcript: "Sun." }];
     const output = { ...response, output: [{ ...message, content }] };
     expect(await page({ ...ended, ...withInput("x"), output })).toMatch(/Rain\.[\s\S]*Sun\./);
-  });
-
-  it("takes the last event of a stream of Responses", () => {
-    const events = [
-      { type: "response.created", response: { output: [] } },
-      { type: "response.completed", response },
-    ];
-    expect(messagesOf({ ...responses, output: events })).toEqual(messagesOf(responses));
-  });
-
-  it("shows a call of Gemini as data", async () => {
-    const contents = [{ role: "user", parts: [{ text: "Weather in Bern?" }] }];
-    const output = { candidates: [{ content: { role: "model", parts: [{ text: "Rain." }] } }] };
-    expect(await page({ ...ended, inputs: { contents }, output })).toMatch(/│ contents:[\s\S]*│ candidates:/);
   });
 
   it("shows all parts of a block", async () => {

@@ -399,6 +399,12 @@ itTells("a rollout is told with %s", [
     [trl({ prompt: [{ role: "tutor", content: "q" }], completion: [said("a")] })],
     "[unknown-role]",
   ],
+  ["a decoded prompt", [trl({ step: 0, advantage: 0 })], "note: converted each prompt to one message"],
+  [
+    "a NaN of several completions",
+    ['{"prompt":"q","completions":["a","b"],"rewards":[1,0],"more":NaN}'],
+    "rollcall: a.jsonl:1:62: NaN is not JSON [json-not-finite]",
+  ],
   ["a NaN", [JSON.stringify(trl({ x: "@" })).replace('"@"', "NaN")], "NaN is not JSON [json-not-finite]"],
 ]);
 

@@ -1,18 +1,11 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parquetWriteBuffer } from "hyparquet-writer";
 import { describe, expect, it } from "vitest";
 import { runRollcall } from "../../support/run.ts";
 import { convertFiles, convertHere, folderOf } from "./converting.ts";
-import { user } from "./records.ts";
+import { example, user } from "./records.ts";
 
-const row = {
-  example_id: 0,
-  prompt: [user("q")],
-  completion: [{ role: "assistant", content: "a" }],
-  task: "t",
-  reward: 1,
-};
+const row = example();
 
 describe("results of verifiers v0", () => {
   it("of older versions are one group if only the spelling of their prompt and info differs", async () => {
@@ -45,18 +38,15 @@ describe("results of verifiers v0", () => {
     const lone = [0, 1, 2].map((example_id) => JSON.stringify({ ...row, example_id }));
     const { code } = await convertFiles({ "results.jsonl": [...lone, '{"example'].join("\n") }, { args: skipping });
     expect(code).toBe(3);
+    const convert = async (last: string) => {
+      const files = { "results.jsonl": [...lone, last].join("\n") };
+      const { groups, errors } = await convertFiles(files, { args: skipping });
+      return [groups.length, errors.length];
+    };
     // A row that is cut off after its example_id belongs to the group of that id.
-    const named = await convertFiles(
-      { "results.jsonl": [...lone, '{"example_id":2,"pro'].join("\n") },
-      { args: skipping },
-    );
-    expect([named.groups.length, named.errors.length]).toEqual([2, 1]);
+    expect(await convert('{"example_id":2,"pro')).toEqual([2, 1]);
     // A line of another program belongs to no group.
-    const foreign = await convertFiles(
-      { "results.jsonl": [...lone, '{"event":"log"}'].join("\n") },
-      { args: skipping },
-    );
-    expect([foreign.groups.length, foreign.errors.length]).toEqual([3, 1]);
+    expect(await convert('{"event":"log"}')).toEqual([3, 1]);
     const mixed = [0, 1, 0, 1].map((example_id, at) => JSON.stringify({ ...row, example_id, reward: at }));
     const { errors } = await convertFiles({ "results.jsonl": [...mixed, '{"example'].join("\n") });
     expect(errors.map((error) => error.replace(/: error: .*\[/, " ["))).toEqual([
@@ -99,22 +89,5 @@ describe("results of verifiers v0", () => {
     });
     const { stdout } = await runRollcall(["convert", folder, "-q"]);
     expect(JSON.parse(stdout).trajectories[0].metadata).toMatchObject({ env_id: "e", model: "own" });
-  });
-
-  it("are read from Parquet, which push_to_hf_hub writes, with their failures and metrics", async () => {
-    const file = join(folderOf({}), "train.parquet");
-    const columnData = [
-      { name: "example_id", data: [0, 0], type: "INT32" as const },
-      ...["prompt", "completion", "task"].map((name) => ({ name, data: ["q", "q"], type: "STRING" as const })),
-      { name: "reward", data: [0.5, 1], type: "DOUBLE" as const },
-      { name: "length_reward", data: [0.25, 0], type: "DOUBLE" as const },
-      { name: "error", data: [null, "late"], type: "STRING" as const },
-    ];
-    writeFileSync(file, new Uint8Array(parquetWriteBuffer({ columnData })));
-    const { stdout } = await runRollcall(["stats", file, "--json"]);
-    expect(JSON.parse(stdout)).toMatchObject({
-      ...{ trajectories: 1, exceptions: 1 },
-      ...{ reward: { mean: 0.5 }, metrics: { length_reward: { mean: 0.25 } } },
-    });
   });
 });
