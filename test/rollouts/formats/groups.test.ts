@@ -1,10 +1,9 @@
 /** The keys that join records to groups and rollouts. */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { runHere } from "../../support/here.ts";
 import { convertHere as convert, type Files, folderOf, itTells, notesHere } from "./converting.ts";
 import * as records from "./records.ts";
-import { atif, said, user } from "./records.ts";
+import { agent, asks, atif, miniSwe, said, trl, user } from "./records.ts";
 
 const chat = (content: string, more: object = {}) => records.chat({ messages: [user("q"), said(content)], ...more });
 type Turn = Readonly<{ content?: string; message?: { content: string } }>;
@@ -240,66 +239,38 @@ describe("rollouts of different models are never one group", () => {
     ["two agents of the configuration", configured("b", "m"), "a b", configured("a", "m")],
     ["two models of the configuration", configured("a", "n"), "a b", configured("a", "m")],
   ])("if trials of Harbor have %s", async (_, more, groups, first = {}) => {
-    const atif = (answer: string) => {
-      const steps = [
-        ["user", "q"],
-        ["agent", answer],
-      ].map(([source, message]) => ({ source, message }));
-      return JSON.stringify({ schema_version: "ATIF-v1.6", steps });
-    };
-    const files = Object.fromEntries(
-      [trial("a", first), trial("b", more)].flatMap((result) => [
-        [`job/${result.trial_name}/result.json`, JSON.stringify(result)],
-        [`job/${result.trial_name}/agent/trajectory.json`, atif(result.trial_name)],
-      ]),
-    );
-    const folder = folderOf(files);
-    const { stdout } = await runHere(["convert", join(folder, "job"), "-q"]);
-    const found = stdout
-      .trimEnd()
-      .split("\n")
-      .map((line) => [...line.matchAll(/"content":"([ab])"/g)].map(([, said]) => said).join(""));
-    expect(found.join(" ")).toBe(groups);
+    const entries = [trial("a", first), trial("b", more)].flatMap((result) => [
+      [`${result.trial_name}/result.json`, [result]],
+      [`${result.trial_name}/agent/trajectory.json`, [atif([asks("q"), agent(result.trial_name)])]],
+    ]);
+    expect(await answersOf(Object.fromEntries(entries))).toBe(groups);
   });
 
-  it.each([
-    ["m", "ab"],
-    ["n", "a b"],
-  ])("if files of mini-swe-agent are of the models m and %s", async (model_name, groups) => {
-    const rewards = join(folderOf({ r: [{ id: "i", reward: 1 }] }), "r");
-    const file = (answer: string, model: string) =>
-      JSON.stringify({
-        ...{ trajectory_format: "mini-swe-agent-1.1", instance_id: "i", messages: [user("q"), said(answer)] },
-        info: { config: { model: { model_name: model } }, exit_status: "Submitted" },
-      });
-    const files = { "a/i.traj.json": file("a", "m"), "b/i.traj.json": file("b", model_name) };
-    expect(await answersOf(files, ["--rewards", rewards])).toBe(groups);
-    const [group] = await convert(files, ["--rewards", rewards]);
-    expect(group.trajectories[0].metadata).toMatchObject({ instance_id: "i", model: "m" });
-  });
+  const ofModel = (answer: string, model_name: string) => {
+    const info = { config: { model: { model_name } }, exit_status: "Submitted" };
+    return [miniSwe([user("q"), said(answer)], { instance_id: "i", info })];
+  };
+  itTells("if files of mini-swe-agent are of %s", [
+    ["one model", { "a.traj.json": ofModel("a", "m"), "b.traj.json": ofModel("b", "m") }, "A:a) =1 (u:q A:b) =1"],
+    [
+      "two models",
+      { "a.traj.json": ofModel("a", "m"), "b.traj.json": ofModel("b", "n") },
+      '(u:q A:a) =1\n & "model":"m" & (u:q A:b) =1\n & "model":"n"',
+    ],
+  ]);
 });
 
-describe("the system prompt of a column", () => {
-  const trl = { prompt: "q", completion: "a", reward: 1 };
-  it.each<[string, object, string]>([
-    ["is the first one with a text", { ...trl, system: " ", system_prompt: "s", system_message: "r" }, "s q a"],
-    [
-      "is omitted if the prompt contains it",
-      { ...trl, system: " be brief\n", prompt: "(be brief) q" },
-      "(be brief) q a",
-    ],
-    [
-      "is omitted if the first message has the role system",
-      { ...trl, system: "s", prompt: [{ role: "system", content: "t" }, user("q")], completion: [said("a")] },
-      "t q a",
-    ],
-  ])("%s", async (_, row, texts) => {
-    const [group] = await convert({ "a.jsonl": [row] });
-    const turns: readonly { content?: string; message?: { content: string } }[] =
-      group.trajectories[0].messages_and_choices;
-    expect(turns.map(({ content, message }) => content ?? message?.content).join(" ")).toBe(texts);
-  });
-});
+const systems = { system: " ", system_prompt: "s", system_message: "r" };
+const prompted = { prompt: [{ role: "system", content: "t" }, user("q")], completion: [said("a")] };
+itTells("the system prompt of a column %s", [
+  ["is the first one with a text", [trl(systems)], "(s:s u:q A:a) =1"],
+  [
+    "is omitted if the prompt contains it",
+    [trl({ system: " be brief\n", prompt: "(be brief) q" })],
+    "(u:(be brief) q A:a) =1",
+  ],
+  ["is omitted if a message has the role system", [trl({ system: "s", ...prompted })], "(s:t u:q A:a) =1"],
+]);
 
 describe("rows without a recorded group", () => {
   /** Rows of one prompt with the values of a column. */
