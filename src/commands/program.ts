@@ -13,7 +13,7 @@ export const program: Program = {
   /** Imported only if needed, because importing all commands takes longer than most runs. */
   nouns: {
     log: async () => (await import("./log/command.ts")).log,
-    models: async () => (await import("./models.ts")).models,
+    models: async () => (await import("./catalog/command.ts")).models,
     call: async () => (await import("./call/command.ts")).call,
     catalog: async () => (await import("./catalog/command.ts")).catalog,
     check: async () => (await import("./check/command.ts")).check,
@@ -25,7 +25,7 @@ export const program: Program = {
     auth: async () => (await import("./auth.ts")).auth,
     config: async () => (await import("./config.ts")).config,
     serve: async () => (await import("./serve.ts")).serve,
-    profile: async () => (await import("./profile.ts")).profile,
+    profile: async () => (await import("./config.ts")).profile,
     completion: async () => (await import("./completion/command.ts")).completion,
   },
   hidden: { __complete: async () => (await import("./completion/command.ts")).complete },

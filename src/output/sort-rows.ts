@@ -42,10 +42,9 @@ export const sortRows = async <Row>(rows: readonly Row[], order: readonly Order<
   const breaks = new Breaks(signal);
   let sorted = rows;
   for (const { column, descending } of order.toReversed()) {
-    const { sortValue = (row: Row) => readValue(column, row) } = column;
     const keyed: { row: Row; key: ComparableValue }[] = [];
     for (const row of sorted) {
-      keyed.push({ row, key: toSortKey(sortValue(row), column.align) });
+      keyed.push({ row, key: toSortKey(readValue(column, row), column.align) });
       if (breaks.isDue()) await breaks.take();
     }
     const compare: Parameters<typeof sortWithBreaks<(typeof keyed)[number]>>[1] = (a, b) =>

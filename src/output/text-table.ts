@@ -16,6 +16,7 @@ type TableView<Row> = Readonly<{
 /** A column's `preferred` width shows at least this share of the cells completely. */
 const minWholeShare = 0.9;
 const minTextWidth = 12;
+/** People type the names in the first column. */
 const minNameWidth = 24;
 const minTaggedWidth = 8;
 
@@ -26,37 +27,21 @@ const rowsPerPiece = 100;
 
 export const drawTable = <Row>({ columns, rows, width, paint, clean }: TableView<Row>) => {
   if (rows.length === 0) return { pieces: [], omitted: [] };
-  const selectShown = (candidates: readonly ShownColumn<Row>[]) => {
-    const all = candidates.map((column) => measureColumn(column, rows, clean));
-    const shown = sumWidths(all, "full") > width ? dropColumns(widenNames(all), width) : all;
-    const omitted = all.map(({ name }) => name).filter((name) => !shown.some((column) => column.name === name));
-    return { all, shown, omitted };
-  };
-  const selected = selectShown(columns);
-  const moved = moveTags(columns, rows, selected.omitted);
-  const { all, shown, omitted } = moved === columns ? selected : selectShown(moved);
+  const all = columns.map((column, at) => measureColumn(column, rows, { clean, isFirst: at === 0 }));
+  const shown = sumWidths(all, "full") > width ? dropColumns(all, width) : all;
+  const omitted = all.map(({ name }) => name).filter((name) => !shown.some((column) => column.name === name));
   if (shown.length > 1 && sumWidths(shown, "min") > width) return { sections: toSections(all, width) };
   return { pieces: formatTable(shown, width, paint), omitted };
 };
 
-/** Moves the tags of an omitted column to the first column, such as `deprecated`. */
-const moveTags = <Row>(columns: readonly ShownColumn<Row>[], rows: readonly Row[], omitted: readonly string[]) => {
-  const lost = columns.find(({ name, tag }) => omitted.includes(name) && rows.some((row) => tag?.(row)?.textElsewhere));
-  if (!lost) return columns;
-  const tagFirst = (row: Row): CellTag | undefined => {
-    const tag = lost.tag?.(row);
-    return tag?.textElsewhere ? { ...tag, text: tag.textElsewhere } : undefined;
-  };
-  return columns.map(({ tag, ...column }, at) => {
-    if (at === 0) return { ...column, tag: (row: Row) => tag?.(row) ?? tagFirst(row) };
-    return column.name === lost.name || !tag ? column : { ...column, tag };
-  });
-};
-
 type TableColumn = ReturnType<typeof measureColumn>;
 
-const measureColumn = <Row>(column: ShownColumn<Row>, rows: readonly Row[], clean: TextCleaner) => {
-  const { name, heading, align, rank, hasNames, isRounded, cell, tag } = column;
+const measureColumn = <Row>(
+  column: ShownColumn<Row>,
+  rows: readonly Row[],
+  { clean, isFirst }: { clean: TextCleaner; isFirst: boolean },
+) => {
+  const { name, heading, align, rank, isRounded, cell, tag } = column;
   const texts = rows.map((row, position) => {
     const text = clean(cell(row, position));
     const decimal = isRounded ? parseDecimal(text) : undefined;
@@ -71,8 +56,10 @@ const measureColumn = <Row>(column: ShownColumn<Row>, rows: readonly Row[], clea
   const usual = widths[Math.ceil(minWholeShare * (widths.length - 1))] ?? 0;
   // A truncated number would be wrong.
   const isNumber = align === "right" || align === "decimal";
-  const [preferred, min] = isNumber ? [full, full] : [Math.max(headingWidth, usual), Math.min(full, minTextWidth)];
-  return { name, rank, hasNames, headings, cells, tags, isNumber, full, preferred, min };
+  const [preferred, min] = isNumber
+    ? [full, full]
+    : [Math.max(headingWidth, usual), Math.min(full, isFirst ? minNameWidth : minTextWidth)];
+  return { name, rank, headings, cells, tags, isNumber, full, preferred, min };
 };
 
 const measureTag = (tag: CellTag | undefined) => (tag ? widthOf(tag.text) + 1 : 0);
@@ -85,28 +72,6 @@ const alignPoints = (cells: readonly string[]) => {
 
 const sumWidths = (columns: readonly TableColumn[], width: "full" | "preferred" | "min") =>
   columns.reduce((sum, column) => sum + column[width], gap.length * Math.max(0, columns.length - 1));
-
-/** Widens the first column, because rows must differ. Widens names, because people type names. */
-const widenNames = (columns: readonly TableColumn[]) => {
-  const names = columns.find(({ hasNames }) => hasNames) ?? columns[0];
-  return columns.map((column) => {
-    if (column.isNumber || (column !== names && column !== columns[0])) return column;
-    const wanted = column === names ? Math.min(column.full, minNameWidth) : 0;
-    const width = Math.max(measureDistinctWidth(column.cells), wanted);
-    return { ...column, preferred: Math.max(column.preferred, width), min: Math.max(column.min, width) };
-  });
-};
-
-const measureDistinctWidth = (cells: readonly string[]) => {
-  const sorted = [...new Set(cells)].sort();
-  return sorted.slice(1).reduce((max, cell, at) => {
-    const before = sorted[at] ?? "";
-    const common = Array.from(cell).findIndex((letter, position) => before[position] !== letter);
-    if (common < 0) return max;
-    const width = widthOf(cell.slice(0, common)) + 2;
-    return Math.max(max, Math.min(width, Math.max(widthOf(cell), widthOf(before))));
-  }, 0);
-};
 
 const dropColumns = (columns: readonly TableColumn[], width: number) => {
   const kept = [...columns];

@@ -10,8 +10,6 @@ export const plainPaint: Paint = (_, text) => text;
 
 export type CellTag = Readonly<{
   text: string;
-  /** The text in the first column of a table that omits the column of the tag. Default: none. */
-  textElsewhere?: string;
   tone: Tone;
 }>;
 
@@ -29,12 +27,8 @@ export type Column<Row> = Readonly<{
   align?: "left" | "right" | "decimal";
   /** The table omits columns of high rank first, and never omits rank 0. */
   rank: number;
-  /** True if people type the cells in commands. Default: true for the first column. */
-  hasNames?: boolean;
   /** Default: the member `name` of the row. */
   value?: (row: Row) => unknown;
-  /** The value that `--sort` compares. Default: `value`. */
-  sortValue?: (row: Row) => unknown;
   /** Returns text that is not safe to print. Default: `value` if the column has it, or `spelled`. */
   cell?: (row: Row, spelled: SpelledValue) => string | null | undefined;
   /** True if a table shows at most 6 significant digits of numbers. */

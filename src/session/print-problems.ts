@@ -12,7 +12,7 @@ import type { RuleCount } from "../rollouts/rules/problems.ts";
 import { getRuleSubject } from "../rollouts/rules/rules.ts";
 import { formatInputName, pluralize, toFileArg } from "../text/sentences.ts";
 import { formatCommandLine } from "../text/shell-words.ts";
-import { formatShare } from "../text/units.ts";
+
 import type { Context } from "./context.ts";
 import { type InputOptions, listInputArgs } from "./options.ts";
 
@@ -50,17 +50,6 @@ export const adviseToCheck = (typed: InputOptions) => {
   if (typed.file.length > maxFiles) return "check the same input to see them";
   const words = ["rollcall", "check", ...typed.file.map(toFileArg), ...listInputArgs(typed)];
   return `see \`${formatCommandLine(words)}\``;
-};
-
-/** Fewer copies can be short answers that were sampled twice. */
-const manyCopies = 0.1;
-
-/** Describes copies of trajectories, if they are so many that they change the result. */
-export const describeCopies = ({ scan }: Dataset, trajectories: number) => {
-  const count = scan.problems.counts.find(({ rule }) => rule === "duplicate-trajectory")?.count ?? 0;
-  if (count <= manyCopies * trajectories) return undefined;
-  const share = formatShare(count / trajectories);
-  return `${count} of ${trajectories} trajectories (${share}) are copies of others, and count each time`;
 };
 
 /** Returns an input's failure, unless `--on-invalid skip` leaves groups. Then a notice counts the others. */

@@ -8,8 +8,14 @@ import { inProfile, toOptionName } from "../text/sentences.ts";
 import { type EndpointHost, urlSettingName } from "../wire/contract/endpoint.ts";
 import * as credentials from "./credentials.ts";
 import { folderUnknown, storeNotAFile } from "./failures.ts";
-import type { Layers, SettingSource, SettingsSources } from "./layers.ts";
-import { findLayers, readValue, resolveSetting } from "./layers.ts";
+import {
+  findLayers,
+  type Layers,
+  readValue,
+  resolveSetting,
+  type SettingSource,
+  type SettingsSources,
+} from "./layers.ts";
 import { type FolderHost, findDataFolder } from "./saved-files.ts";
 import * as values from "./values.ts";
 
@@ -18,7 +24,7 @@ export interface Settings extends EffectiveValues, credentials.Credentials {
   /** Returns undefined for the file in the data folder. @throws Failure `store-not-a-file` */
   readonly storeFile: () => string | undefined;
   /** @param typed a path or URL of the command line. @throws Failure `invalid-database-url` */
-  readonly ledgerLocation: (typed?: string) => Promise<DatabaseLocation | undefined>;
+  readonly ledgerLocation: (typed?: string) => Promise<DatabaseLocation>;
   readonly service: () => Promise<ServiceSettings>;
 }
 
@@ -146,11 +152,16 @@ const openLocations = (context: credentials.SettingsContext): Locations => {
 const findLedgerLocation = async (
   { host, screen: { hideSecret: hide }, readVariable }: credentials.SettingsContext,
   typed: string | undefined,
-): Promise<DatabaseLocation | undefined> => {
+): Promise<DatabaseLocation> => {
   const readText = async () => (await readVariable("ROLLCALL_LEDGER"))?.text.trim();
   const text = typed?.trim() ?? (await readText());
   const file = typed ?? findLedgerFile(host);
-  if (text === undefined || !urlPattern.test(text)) return file === undefined ? undefined : { path: file };
+  if (text === undefined || !urlPattern.test(text)) {
+    if (file !== undefined) return { path: file };
+    const hint = "pass --ledger <file>, or set ROLLCALL_DATA_DIR";
+    const message = "cannot locate the ledger because the home folder is unknown";
+    throw new Failure("storage", "ledger-location-missing", message, { hint });
+  }
   const parsed = parseDatabaseUrl(text);
   if (!parsed) {
     const inPassword = typed === undefined ? ". In the password, write %2F for /, %3F for ? and %23 for #" : "";

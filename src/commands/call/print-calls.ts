@@ -1,13 +1,14 @@
 /** Prints traced calls as pages, rows or JSON, or one value of each. */
 import { callFields, withPrefix } from "../../calls/call-facts.ts";
 import { type CallPath, findPath, formatPath, type MissingStep, parsePath } from "../../calls/path.ts";
+import { Failure, type FailureDetails } from "../../failure.ts";
 import { findValue, type RawJson, toRawJson } from "../../json/raw-json.ts";
 import type { NamedColumn } from "../../output/json-fields.ts";
 import { printList } from "../../output/list.ts";
 import { printPages, requirePage } from "../../output/page.ts";
 import type { Screen } from "../../output/screen.ts";
 import { conflictingOptions } from "../../system/failures.ts";
-import { callPathMissing } from "../failures.ts";
+import { formatList, formatSuggestion } from "../../text/sentences.ts";
 import { type CallViewOptions, callSections } from "./call-page.ts";
 
 /** `reply` has the call in its member `call`. */
@@ -80,4 +81,30 @@ const printValues = async (screen: Screen, { calls, requested }: Calls, path: Ca
   }
   if (values.length > 0) await screen.print([requested() > 1 ? `[${values.join(",")}]` : values.join(), "\n"], "json");
   return missing && callPathMissing(missing, formatPath(path), ids, requested());
+};
+
+const formatCalls = (ids: readonly string[], requested: number) =>
+  requested === 1 ? `call \`${ids[0]}\`` : `${ids.length} of ${requested} calls`;
+
+const formatIds = (ids: readonly string[], requested: number) =>
+  requested === 1 ? "" : `: ${formatList([...new Set(ids)])}`;
+
+export const callsMissing = (
+  { ids, requested, project }: { ids: readonly string[]; requested: number; project: string },
+  details: FailureDetails = {},
+) => {
+  const reason = details.http?.said === undefined ? "" : ` (the service says: ${details.http.said})`;
+  const found = formatCalls(ids, requested);
+  const message = `cannot find ${found} in project ${project}${formatIds(ids, requested)}${reason}`;
+  const hint = "pass the whole id, check the service, and pass the project of the call with --project";
+  return new Failure("not_found", "calls-missing", message, { ...details, hint });
+};
+
+const callPathMissing = (missing: MissingStep, path: string, ids: readonly string[], requested: number) => {
+  const [at, found] = ids.length > 1 ? [path, []] : [missing.path, missing.candidates];
+  const has = ids.length === 1 ? "has" : "have";
+  const reason = found.length === 0 ? "" : ` (found: ${formatList(found)})`;
+  const message = `${formatCalls(ids, requested)} ${has} no value at \`${at}\`${formatIds(ids, requested)}${reason}`;
+  const hint = "omit --path to see the whole call";
+  return new Failure("not_found", "call-path-missing", message, formatSuggestion(missing.near, hint));
 };

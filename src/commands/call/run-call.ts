@@ -13,9 +13,8 @@ import type { Host } from "../../system/host.ts";
 import { describeSystemCode, formatList } from "../../text/sentences.ts";
 import { formatOwnCommand } from "../../text/shell-words.ts";
 import { readCall } from "../../wire/contract/reads.ts";
-import { callsMissing } from "../failures.ts";
 import type { CallReadOptions } from "./command.ts";
-import { type ReadCall, selectPrinter } from "./print-calls.ts";
+import { callsMissing, type ReadCall, selectPrinter } from "./print-calls.ts";
 
 /** After so many consecutive failures, the service is probably the cause. */
 const maxFailedInARow = 8;

@@ -69,6 +69,6 @@ const warnDays = 30;
 const tagDeprecation = (day: string | undefined, now: number): CellTag | undefined => {
   const today = utcDay(now);
   if (!day || day > utcDay(now + warnDays * dayMs)) return undefined;
-  if (day > today) return { text: "soon", textElsewhere: "ends soon", tone: "warning" };
-  return { text: day < today ? "past" : "today", textElsewhere: "deprecated", tone: "bad" };
+  if (day > today) return { text: "soon", tone: "warning" };
+  return { text: day < today ? "past" : "today", tone: "bad" };
 };

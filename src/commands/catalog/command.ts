@@ -1,4 +1,4 @@
-/** Defines `rollcall catalog` (interface 4.4 and 4.5). */
+/** Defines `rollcall models` (interface 4.2) and `rollcall catalog` (4.4 and 4.5). */
 
 import { type Command, command } from "../../cli/command.ts";
 import { commaList, custom, inGroup, text, type Values } from "../../cli/kinds.ts";
@@ -59,4 +59,13 @@ export const catalog = command({
   about: "list the public catalogs of models",
   examples: ["rollcall catalog analysis", "rollcall catalog router --sort pricing.prompt --local"],
   subcommands: [listCommand("analysis"), listCommand("router")],
+});
+
+export const models = command({
+  words: "models",
+  about: "list the models that can be called",
+  args: { pattern: text("text in the id, or a glob such as 'qwen*'", "text") },
+  options: orderOptions,
+  examples: ["rollcall models", "rollcall models 'qwen*' --sort -created --json"],
+  run: async (context, typed) => (await import("./catalog-list.ts")).listModels(context, "models", typed),
 });

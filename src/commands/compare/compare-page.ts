@@ -4,15 +4,16 @@ import type { Screen } from "../../output/screen.ts";
 import type { Line, Section } from "../../output/views.ts";
 import { pluralize } from "../../text/sentences.ts";
 import { formatForDisplay, formatShare } from "../../text/units.ts";
+import type { CompareOptions } from "./command.ts";
 import { type ChangedMeasure, type CompareDocument, formatSigned, listChanges } from "./compare-document.ts";
 import { findSign, judgeReward } from "./verdict.ts";
-import { type ComparedRuns, listNext, listSources, listWarnings, nameSources } from "./where-from.ts";
+import { listNext, listSources, listWarnings, nameSources } from "./where-from.ts";
 
-export const printComparePage = async (screen: Screen, document: CompareDocument, files: ComparedRuns) => {
+export const printComparePage = async (screen: Screen, document: CompareDocument, files: CompareOptions) => {
   const { pass, metrics, finish_reasons, changed } = document;
   const sections: readonly Section[] = [
     {
-      lines: [...listWarnings(document, files), ...listReward(document, files), ...listCounts(document, files)],
+      lines: [...listWarnings(document), ...listReward(document, files), ...listCounts(document, files)],
     },
     { title: nameSources(document), lines: listSources(document) },
     { title: "Prompts that changed most", lines: changed.flatMap(listPair) },
@@ -42,7 +43,7 @@ export const printComparePage = async (screen: Screen, document: CompareDocument
 /** Returns the counts of each input, and of the pairs. */
 export const listCounts = (
   { a, b, paired, only_a, only_b, failed_a, failed_b, without_prompt }: CompareDocument,
-  files: ComparedRuns,
+  files: CompareOptions,
 ): readonly Line[] => {
   const count = ({ groups, trajectories }: CompareDocument["a"]) =>
     `${pluralize(groups, "group")}, ${pluralize(trajectories, "trajectory", "trajectories")}`;
@@ -61,7 +62,7 @@ export const formatChange = ({ a, b, difference, ci95 }: Omit<ChangedMeasure, "n
   return `${formatForDisplay(a)} → ${formatForDisplay(b)}, difference ${formatSigned(difference)}${interval}`;
 };
 
-const listReward = (document: CompareDocument, { minEffect }: ComparedRuns): readonly Line[] => {
+const listReward = (document: CompareDocument, { minEffect }: CompareOptions): readonly Line[] => {
   const { reward } = document;
   const sign = findSign(reward);
   const tone = sign > 0 ? "good" : sign < 0 ? "bad" : undefined;

@@ -6,13 +6,14 @@ import type { TextCleaner } from "../../output/cleaner.ts";
 import type { Screen } from "../../output/screen.ts";
 import type { Line } from "../../output/views.ts";
 import { formatForDisplay, formatShare } from "../../text/units.ts";
+import type { CompareOptions } from "./command.ts";
 import { type CompareDocument, formatSigned, listChanges } from "./compare-document.ts";
 import { formatChange, formatPositions, formatPrompt, listCounts } from "./compare-page.ts";
 import { isRegression, judgeReward } from "./verdict.ts";
-import { type ComparedRuns, listNext, listSources, listWarnings } from "./where-from.ts";
+import { listNext, listSources, listWarnings } from "./where-from.ts";
 
 export interface ReportedComparison {
-  readonly typed: ComparedRuns;
+  readonly typed: CompareOptions;
   /** Undefined if both inputs are valid. */
   readonly failure: Failure | undefined;
   /** Undefined if an input is unreadable. */
@@ -36,7 +37,7 @@ const toResult = ({ typed, document, failure }: ReportedComparison) => {
   const { reward, changed } = document;
   const text = [
     judgeReward(document, typed.minEffect),
-    ...listWarnings(document, typed).map(({ label, text }) => `${label}: ${text}`),
+    ...listWarnings(document).map(({ label, text }) => `${label}: ${text}`),
     ...listChanges(document).map((change) => `${change.name}: ${formatChange(change)}`),
     ...changed.map((pair) => `${formatSigned(pair.difference)}: ${formatPositions(pair)}`),
   ].join("\n");
@@ -49,11 +50,9 @@ const listComparisonBlocks = ({ typed, document, failure }: ReportedComparison, 
   ...(document ? formatDocument(document, typed, quote) : []),
 ];
 
-const formatDocument = (document: CompareDocument, typed: ComparedRuns, quote: TextCleaner) => {
+const formatDocument = (document: CompareDocument, typed: CompareOptions, quote: TextCleaner) => {
   const { reward, finish_reasons, changed, notes } = document;
-  const warnings = listWarnings(document, typed).map(
-    ({ label, text }) => `**${label === "copies" ? "Copies" : "Failures"}:** ${quote(text)}`,
-  );
+  const warnings = listWarnings(document).map(({ text }) => `**Failures:** ${quote(text)}`);
   const nameReason = (name: string | null) => (name === null ? "not recorded" : quote(name));
   const noteFacts = [...new Set(notes)].map((text) => ({ label: "note", text }));
   const counts = reward ? ` ${reward.better} better, ${reward.worse} worse, ${reward.equal} equal.` : "";

@@ -12,13 +12,7 @@ import { readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import { readTries } from "../../session/options.ts";
 import { checkReport } from "../../session/output-files.ts";
-import {
-  adviseToCheck,
-  describeCopies,
-  explainWithExcerpts,
-  noteWarnings,
-  skipInvalidGroups,
-} from "../../session/print-problems.ts";
+import { adviseToCheck, explainWithExcerpts, noteWarnings, skipInvalidGroups } from "../../session/print-problems.ts";
 import { readRollouts } from "../../session/read-rollouts.ts";
 import { conflictingOptions } from "../../system/failures.ts";
 import { formatList, pluralize } from "../../text/sentences.ts";
@@ -28,25 +22,21 @@ import { type ChangedPair, type CompareDocument, documentKeys, listRows, rowColu
 import { printComparePage } from "./compare-page.ts";
 import type { ReportedComparison } from "./compare-report.ts";
 import { explainOverflow, isRegression } from "./verdict.ts";
-import type { ComparedRuns } from "./where-from.ts";
 
-export const printComparison = async (context: Context, files: CompareOptions) => {
+export const printComparison = async (context: Context, typed: CompareOptions) => {
   const { screen } = context;
   checkKeys(screen, documentKeys);
-  if (files.a === "-" && files.b === "-")
+  if (typed.a === "-" && typed.b === "-")
     throw conflictingOptions("<a> -", "<b> -", "standard input is a single input");
-  checkReport(screen, files.report);
-  const datasets = await readBoth(context, files).catch(async (thrown: unknown) => {
+  checkReport(screen, typed.report);
+  const datasets = await readBoth(context, typed).catch(async (thrown: unknown) => {
     if (thrown instanceof Failure && thrown.code === "invalid_input")
-      await reportComparison(screen, { typed: files, failure: thrown });
+      await reportComparison(screen, { typed, failure: thrown });
     throw thrown;
   });
-  const measured = { ...files, tries: readTries(files.k), signal: context.host.signal };
+  const measured = { ...typed, tries: readTries(typed.k), signal: context.host.signal };
   const comparison = await compareDatasets(datasets.a, datasets.b, measured);
   const { compared } = comparison;
-  const typed = { ...files, copies: listCopies(datasets, compared) };
-  // A terminal shows them next to the verdict.
-  if (screen.format !== "table") for (const text of typed.copies) screen.notice(text);
   noteExceptions(context, compared, typed);
   notePairs(context, comparison, typed);
   for (const text of listSteps(comparison, typed)) screen.notice(`${text}. Put each value into its own file`);
@@ -76,7 +66,7 @@ export const printComparison = async (context: Context, files: CompareOptions) =
 const sides = ["a", "b"] as const;
 type Datasets = Readonly<Record<"a" | "b", Dataset>>;
 
-const readBoth = async (context: Context, typed: ComparedRuns): Promise<Datasets> => {
+const readBoth = async (context: Context, typed: CompareOptions): Promise<Datasets> => {
   const settings = await readEffectiveSettings(context, {});
   const measures = { hasTasks: true, by: typed.pairBy };
   const read = async (side: "a" | "b") => {
@@ -90,7 +80,7 @@ const readBoth = async (context: Context, typed: ComparedRuns): Promise<Datasets
 /** Returns the options of a command for one input. */
 const selectSide = (typed: CompareOptions, side: "a" | "b") => ({ ...typed, file: [typed[side]] });
 
-const printResult = async (screen: Screen, document: CompareDocument, typed: ComparedRuns) => {
+const printResult = async (screen: Screen, document: CompareDocument, typed: CompareOptions) => {
   if (screen.format === "table" && !screen.fields) await printComparePage(screen, document, typed);
   else if (screen.isForProgram) await printDocument(screen, document);
   else {
@@ -114,13 +104,7 @@ const noteExceptions = ({ screen }: Context, { a, b, failed_a, failed_b }: Compa
     if (failed > 0) screen.notice(`all rollouts of ${pluralize(failed, "task")} failed in ${side}`);
 };
 
-const listCopies = (datasets: Datasets, compared: Compared) =>
-  sides.flatMap((side) => {
-    const text = describeCopies(datasets[side], compared[side].trajectories);
-    return text === undefined ? [] : `in ${side}, ${text}`;
-  });
-
-const listSteps = ({ steps }: Comparison, names: Pick<ComparedRuns, "a" | "b">) =>
+const listSteps = ({ steps }: Comparison, names: Pick<CompareOptions, "a" | "b">) =>
   steps.map(({ side, name, values }) => {
     // Other texts come from the file, and agents read notes.
     const areNumbers = values.every((value) => /^-?\d{1,15}$/.test(value));

@@ -22,9 +22,6 @@ const clearWidths = 2;
 /** Fewer pairs can have equal differences by chance, and then an interval without width. */
 const minEqualPairs = 5;
 
-/** The options, and the texts about copies in the inputs. */
-export type ComparedRuns = CompareOptions & Readonly<{ copies?: readonly string[] }>;
-
 type Cause = NonNullable<Compared["causes"]>[number];
 
 const isClear =
@@ -164,13 +161,8 @@ const listTransitions = ({ transitions }: Compared): readonly Line[] => {
   return [{ label: "solved", text: `${texts.join(", ")} (${pluralize(sum, "prompt")})` }];
 };
 
-/** Returns the failures, which have no reward, and the copies, which count each time. */
-export const listWarnings = (document: Compared, { copies }: Pick<ComparedRuns, "copies">): readonly Line[] => {
-  const copied = copies?.map((text) => ({ label: "copies", text, tone: "warning" as const })) ?? [];
-  return [...listFailures(document), ...copied];
-};
-
-const listFailures = ({ a, b, failed_a, failed_b }: Compared): readonly Line[] => {
+/** Returns the failures, which have no reward. */
+export const listWarnings = ({ a, b, failed_a, failed_b }: Compared): readonly Line[] => {
   if (a.exceptions + b.exceptions === 0) return [];
   const share = ({ exceptions, trajectories }: typeof a) => {
     const of = exceptions + trajectories;
@@ -180,7 +172,7 @@ const listFailures = ({ a, b, failed_a, failed_b }: Compared): readonly Line[] =
   return [{ label: "failures", text: `a ${share(a)}, b ${share(b)}${failed}`, tone: "warning" }];
 };
 
-type NextOptions = Pick<ComparedRuns, "a" | "b" | "pass"> & Partial<InputOptions>;
+type NextOptions = Pick<CompareOptions, "a" | "b" | "pass"> & Partial<InputOptions>;
 
 /** Returns command lines that show the rollouts. */
 export const listNext = (typed: NextOptions): readonly string[] => {

@@ -12,7 +12,6 @@ import { readRollouts } from "../../session/read-rollouts.ts";
 import { requiredOptionMissing } from "../../system/failures.ts";
 import { requireOutputFile, saveOutput } from "../../system/files.ts";
 import { formatRejected, pluralize } from "../../text/sentences.ts";
-import { stdoutIsTerminal } from "../failures.ts";
 import type { ConvertOptions } from "./command.ts";
 
 const documentKeys = [...["status", "format", "groups", "trajectories", "out", "rejects_file", "warnings", "notes"]];
@@ -23,7 +22,9 @@ const checkOptions = ({ screen, host }: Context, typed: ConvertOptions) => {
   if (out === "-" && screen.isForProgram)
     throw requiredOptionMissing("--json", "--out <file>, because otherwise the groups also go to standard output");
   if (out === "-" && host.terminal.stdout)
-    throw stdoutIsTerminal("convert does not print groups", "pass --out groups.jsonl, or redirect standard output");
+    throw new Failure("usage", "conflicting-options", "convert does not print groups to a terminal", {
+      hint: "pass --out groups.jsonl, or redirect standard output",
+    });
   checkOutputFiles(typed, ["--out ", out]);
   if (out === "-") return;
   checkFactFields(screen, documentKeys);

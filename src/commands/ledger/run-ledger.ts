@@ -19,7 +19,6 @@ import { checkDatabaseMode } from "../../system/files.ts";
 import { isDatabaseUrl } from "../../system/host.ts";
 import { describeSystemCode, pluralize, toFileArg, toOptionArgs } from "../../text/sentences.ts";
 import { formatIsoTime } from "../../text/units.ts";
-import { ledgerLocationMissing } from "../failures.ts";
 import type { FileOptions, LocationOptions, ResolveOptions } from "./command.ts";
 
 export const showStatus = async (context: Context, typed: FileOptions) => {
@@ -189,7 +188,6 @@ const openLedger = async (
   const { host, screen } = context;
   const settings = given ?? (await readEffectiveSettings(context));
   const location = await settings.ledgerLocation(typed.ledger);
-  if (!location) throw ledgerLocationMissing();
   const coversAllDestinations = isForReading && hasNoLogUrl(settings);
   if (coversAllDestinations) screen.notice("no service URL is set, so the result covers all destinations");
   const matchesScope = coversAllDestinations ? () => true : await createDestinationFilter(context, settings);

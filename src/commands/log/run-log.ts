@@ -19,7 +19,6 @@ import { conflictingOptions, invalidOptionValue } from "../../system/failures.ts
 import { checkDatabaseMode, hasContent, ignoreErrors } from "../../system/files.ts";
 import { describeSystemCode, pluralize, toOptionArgs } from "../../text/sentences.ts";
 import { logTrajectories } from "../../wire/contract/endpoint.ts";
-import { ledgerLocationMissing } from "../failures.ts";
 import type { LogOptions } from "./command.ts";
 import * as logReport from "./log-report.ts";
 
@@ -207,9 +206,7 @@ const toLogEvents = (run: logReport.LogRun): LogEvents => {
 const selectLedger = async (typed: LogOptions, settings: Settings) => {
   // A dry run without a URL has no destination.
   if (typed.noLedger || (typed.dryRun && connect.hasNoLogUrl(settings))) return undefined;
-  const location = await settings.ledgerLocation(typed.ledger);
-  if (!location) throw ledgerLocationMissing();
-  return { ...location, require: typed.requireLedger };
+  return { ...(await settings.ledgerLocation(typed.ledger)), require: typed.requireLedger };
 };
 
 /** @throws Failure `conflicting-options`, `invalid-option-value` */

@@ -4,19 +4,15 @@ import { toRawJson } from "../../json/raw-json.ts";
 import { findColumn } from "../../output/json-fields.ts";
 import { checkKeys, printDocument, printList } from "../../output/list.ts";
 import { requirePage } from "../../output/page.ts";
-import type { Screen } from "../../output/screen.ts";
 import { noteSelection, parseOrder, sortRows } from "../../output/sort-rows.ts";
 import { type CheckResult, composeCheckResult } from "../../rollouts/dataset/check-result.ts";
-import { openRowReader } from "../../rollouts/dataset/prompt-text.ts";
-import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { lengthNames } from "../../rollouts/facts.ts";
 import { parseKeyText } from "../../rollouts/index/group-key.ts";
 import { isSolved } from "../../rollouts/index/metrics.ts";
-import { comparedStepNames } from "../../rollouts/rules/names.ts";
 import { computeStats, type DatasetStats } from "../../rollouts/stats/stats-slices.ts";
 import type { Context } from "../../session/context.ts";
 import { readTries } from "../../session/options.ts";
-import { describeCopies, noteWarnings, skipInvalidGroups } from "../../session/print-problems.ts";
+import { noteWarnings, skipInvalidGroups } from "../../session/print-problems.ts";
 import { readRollouts } from "../../session/read-rollouts.ts";
 import { pluralize } from "../../text/sentences.ts";
 import type { StatsCommandOptions } from "./command.ts";
@@ -45,35 +41,17 @@ export const printStats = async (context: Context, typed: StatsCommandOptions) =
     const { pass, exceptionsAs } = typed;
     const { signal } = context.host;
     const stats = await computeStats(dataset, { pass, exceptionsAs, tries: readTries(typed.k), by, signal });
-    const copies = describeCopies(dataset, stats.whole.trajectories);
     const isPage = by === undefined && !screen.fields && (screen.format === "table" || screen.format === "tsv");
-    if (copies !== undefined && !isPage) screen.notice(copies);
-    noteStats(context, dataset, stats, typed);
-    if (isPage) await printStatsPage(screen, stats, copies);
+    noteStats(context, stats, typed);
+    if (isPage) await printStatsPage(screen, stats);
     else await printResult(context, stats, { typed, result });
   }
   noteWarnings(context, dataset, typed);
   if (failure) throw failure;
 };
 
-/** Reads only two trajectories, because most runs write their steps in order. */
-const noteSteps = (screen: Screen, dataset: Dataset) => {
-  const { groups } = dataset;
-  const readRow = openRowReader(dataset, { groupBy: undefined, names: comparedStepNames });
-  const readSteps = (group: number) => (groups.isValid(group) ? readRow(groups.firstOf(group), 0).keys : new Map());
-  const last = readSteps(groups.count - 1);
-  for (const [name, step] of readSteps(0)) {
-    const other = last.get(name);
-    if (typeof step === "number" && typeof other === "number" && step !== other)
-      screen.notice(
-        `${name} is ${step} in the first group and ${other} in the last. To compare them, pass --by ${name}`,
-      );
-  }
-};
-
 const noteStats = (
   { screen }: Context,
-  dataset: Dataset,
   { whole, byValue, exceptionsWithoutValue }: DatasetStats,
   typed: StatsCommandOptions,
 ) => {
@@ -89,7 +67,6 @@ const noteStats = (
     screen.notice(
       `each reward is far above ${solved.at} (the lowest is ${reward.min}), so each group is solved: set --pass`,
     );
-  if (typed.by === undefined && dataset.groups.count > 0) noteSteps(screen, dataset);
   const withoutKey = byValue.find(({ value }) => value === undefined);
   if (typed.by !== undefined && withoutKey && byValue.length === 1)
     screen.notice(`no trajectory has the key ${typed.by}`);

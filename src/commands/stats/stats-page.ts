@@ -8,13 +8,11 @@ import type { DatasetStats } from "../../rollouts/stats/stats-slices.ts";
 import { pluralize } from "../../text/sentences.ts";
 import { formatForDisplay as format, formatShare } from "../../text/units.ts";
 
-/** @param copies describes copies of trajectories, if they are many */
-export const printStatsPage = async (screen: Screen, { whole, rewards }: DatasetStats, copies: string | undefined) => {
+export const printStatsPage = async (screen: Screen, { whole, rewards }: DatasetStats) => {
   const counts = [
     { label: "groups", text: String(whole.groups) },
     { label: "trajectories", text: String(whole.trajectories) },
     ...(whole.exceptions > 0 ? [{ label: "exceptions", text: String(whole.exceptions) }] : []),
-    ...(copies === undefined ? [] : [{ label: "copies", text: copies, tone: "warning" as const }]),
   ];
   const sections: readonly Section[] = [
     { lines: counts },

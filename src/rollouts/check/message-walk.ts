@@ -30,8 +30,6 @@ export class MessageWalk {
   /** The first choice replaces the turns before. */
   turns = new SampledTurns();
   readonly events: ToolEvent[] = [];
-  /** The number of events before the calls of the last message, which need no result; undefined if it has no calls. */
-  beforeLastCalls: number | undefined = undefined;
   /** The node of the first choice or, without choices, of the first assistant turn; or 0. */
   firstTurn = 0;
   /** The byte after the prompt: the messages before the first turn. 0 without a user message, which has the task. */

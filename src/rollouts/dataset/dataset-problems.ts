@@ -245,9 +245,14 @@ const findRepeatedNumbers = (sorted: ArrayLike<number>): ReadonlySet<number> => 
 export const reportMixedGroups = async (dataset: IndexedGroups, breaks: Breaks) => {
   const { prompt, steps } = dataset.scan.parts.columns;
   const window = new ReadWindow();
+  const readPrompt = openPromptReader();
+  const readDigest = async (part: number) => {
+    const [one] = await window.readUnchangedTrajectories(getPart(dataset, part));
+    return one && readPrompt(one.table, findPromptOf(one));
+  };
   for await (const { group, parts } of findDifferingParts(dataset, prompt, breaks)) {
     const digests: (string | undefined)[] = [];
-    for (const part of parts) digests.push((await readPrompts(dataset, part, window))[0]?.toString("latin1"));
+    for (const part of parts) digests.push(await readDigest(part));
     const mixed = findRarestPrompt(digests);
     const subject = `the trajectory at ${toFileLine(locatePart(dataset, parts[mixed?.first ?? 0] ?? 0))}`;
     if (mixed) reportGroup(dataset, "mixed-prompts", { data: { ...mixed, subject }, group });
@@ -273,11 +278,3 @@ async function* findDifferingParts({ groups }: IndexedGroups, column: NumberColu
     yield { group, parts };
   }
 }
-
-/** Returns the digests of the known prompts, without repetition. */
-const readPrompts = async (dataset: IndexedGroups, at: number, window: ReadWindow): Promise<Buffer[]> => {
-  const readPrompt = openPromptReader();
-  const trajectories = await window.readUnchangedTrajectories(getPart(dataset, at));
-  const digests = trajectories.flatMap((one) => readPrompt(one.table, findPromptOf(one)) ?? []);
-  return Array.from(new Set(digests), (digest) => Buffer.from(digest, "latin1"));
-};

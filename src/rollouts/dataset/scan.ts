@@ -12,8 +12,7 @@ import * as frames from "../input/frames.ts";
 import { type LineStart, readRange, ShrunkSourceError, type Source } from "../input/source.ts";
 import { maxTextBytes } from "../rules/file-rules.ts";
 import { PositionCounter } from "../rules/positions.ts";
-import { Problems } from "../rules/problems.ts";
-import { type Reporter, reportSyntaxFault } from "../rules/syntax-faults.ts";
+import { Problems, type Reporter, reportSyntaxFault } from "../rules/problems.ts";
 
 const withReader = cacheReader(keyUses);
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { findFault } from "../../../src/json/reader.ts";
-import { reportSyntaxFault } from "../../../src/rollouts/rules/syntax-faults.ts";
+import { reportSyntaxFault } from "../../../src/rollouts/rules/problems.ts";
 
 it.each<[json: string, rule: string, data: object]>([
   ['{"a":[1', "json-truncated", { last: false, isDocument: false }],
