@@ -177,18 +177,6 @@ describe.skipIf(!hasShell("bash"))("examples/ci.yml", { tags: "slow" }, () => {
     }
     expect(readFileSync(join(folder, "summary.md"), "utf8")).toContain("No difference that this data can show");
   });
-
-  it.for<[end: string, deed: RequestHandler, status: number]>([
-    ["an answer {}", answer("{}"), 0],
-    ["a refusal", refusal, 6],
-    ["a reset", takeAndReset, 8],
-  ])("ends the step that logs with the exit code of rollcall after %s", async ([, deed, status], context) => {
-    const service = await faultyService(context);
-    service.next(deed);
-    const line = steps.find(({ run }) => run?.startsWith("rollcall log"))?.run ?? "";
-    const ran = await runBeside(["sh", "-c", line], deployed(service), folderWith("rollouts/a.jsonl"));
-    expect(ran).toMatchObject({ status });
-  });
 });
 
 describe.skipIf(!hasShell("bash"))("action.yml", { tags: "slow" }, () => {

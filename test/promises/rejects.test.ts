@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { accept } from "../support/raw-server.ts";
 import { groupOf, linesOf, openPlace, reasonsOf } from "./place.ts";
@@ -294,6 +294,24 @@ describe("--on-invalid skip", () => {
     expect([code, document?.groups.rejected, existsSync(rejects)]).toEqual([0, 1, false]);
     await log();
     expect([rejects, `${rejects}.reasons`].map((name) => statSync(name).mode & 0o777)).toEqual([0o600, 0o600]);
+  });
+
+  it("has the permissions of the input, and the next run removes drafts of a killed run", async (context) => {
+    const { place } = await openPlace(context);
+    const file = place.write("a.jsonl", `${linesOf(groupOf(1))}{}\n`);
+    chmodSync(file, 0o640);
+    writeFileSync(`${file}.rejected.0123abcd.draft`, "half");
+    const drafts = () => readdirSync(place.folder).filter((name) => name.endsWith(".draft"));
+    await expect
+      .poll(
+        async () => {
+          expect((await place.log([file, "--on-invalid", "skip"])).code).toBe(7);
+          return drafts();
+        },
+        { timeout: 30_000 },
+      )
+      .toEqual([]);
+    for (const end of ["", ".reasons"]) expect(statSync(`${file}.rejected${end}`).mode & 0o777).toBe(0o640);
   });
 
   it("replaces only its own files without a ledger, and logs the groups again", async (context) => {

@@ -128,24 +128,44 @@ describe("a client that sends Expect: 100-continue", () => {
   });
 });
 
-describe("an invalid HTTP request", () => {
-  it.each<[what: string, text: string, status: string]>([
+describe("an unusual or invalid HTTP request", () => {
+  it.each<[what: string, text: string, start: RegExp]>([
     [
       "headers that are too long",
       `GET /v1/models HTTP/1.1\r\nHost: localhost\r\nX: ${"x".repeat(20_000)}\r\n\r\n`,
-      "431",
+      /^HTTP\/1\.1 431 /,
     ],
-    ["another protocol", "HELO localhost\r\n\r\n", "400"],
-    ["no host", "GET /v1/models HTTP/1.1\r\nConnection: close\r\n\r\n", "400"],
-    ["two lengths", "POST /call/read HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", "400"],
+    ["another protocol", "HELO localhost\r\n\r\n", /^HTTP\/1\.1 400 /],
+    ["no host", "GET /v1/models HTTP/1.1\r\nConnection: close\r\n\r\n", /^HTTP\/1\.1 400 /],
+    [
+      "two lengths",
+      "POST /call/read HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+      /^HTTP\/1\.1 400 /,
+    ],
     [
       "a length and chunks",
       "POST /call/read HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
-      "400",
+      /^HTTP\/1\.1 400 /,
     ],
-  ])("gets an error status for %s", async (_what, text, status) => {
+    ["HTTP/1.0 without a host", "GET /inference/router/x/models HTTP/1.0\r\n\r\n", /^HTTP\/1\.1 40[03] /],
+    [
+      "an absolute URL of another host",
+      "GET http://evil.example/v1/models HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n",
+      /^HTTP\/1\.1 403 /,
+    ],
+    [
+      "an absolute URL of this host",
+      "GET http://localhost/inference/router/x/models HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+      /^HTTP\/1\.1 200 /,
+    ],
+    [
+      "HEAD",
+      "HEAD /inference/router/x/models HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+      /^HTTP\/1\.1 200 [\s\S]*\r\n\r\n$/,
+    ],
+  ])("gets an answer: %s", async (_what, text, start) => {
     const { url } = await openTestService();
-    expect(await speak(url, text)).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(await speak(url, text)).toMatch(start);
     expect((await fetch(`${url}/inference/router/local/models`)).status).toBe(200);
   });
 });
@@ -254,10 +274,8 @@ describe("the limit on values in a body", () => {
   });
 });
 
-describe.each([
-  { size: 30_000, tags: [] },
-  { size: 1_000_000, tags: ["slow"] },
-])("a body with $size faults", ({ size, tags }) => {
+describe("a body with 30,000 faults", () => {
+  const size = 30_000;
   const ones = (count: number): string => `[${"1,".repeat(count - 1)}1]`;
   it.each([
     ["numbers in place of groups", `{"split":"a","trajectory_groups":${ones(size)}}`],
@@ -267,14 +285,14 @@ describe.each([
       "numbers in place of tools",
       `{"split":"a","trajectory_groups":[{"trajectories":[{"messages_and_choices":[],"reward":1,"tools":${ones(size)}}]}]}`,
     ],
-  ])("gets a 422 that lists a hundred faults: %s", { tags }, async (_what, body) => {
+  ])("gets a 422 that lists a hundred faults: %s", async (_what, body) => {
     const service = await openTestService();
     const refused = await service.log(body);
     expect([refused.status, Array.isArray(refused.body.detail) && refused.body.detail.length]).toEqual([422, 100]);
     expect(refused.text.length).toBeLessThan(100_000);
   });
 
-  it("gets a short 422", { tags }, async () => {
+  it("gets a short 422", async () => {
     const service = await openTestService();
     for (const body of [ones(size), `{"x":${ones(size / 3)}}`, JSON.stringify({ split: ["x".repeat(size / 3)] })]) {
       const refused = await service.log(body);
@@ -335,30 +353,6 @@ describe("service.close", () => {
   it("can be called twice", async () => {
     const { service } = await openTestService();
     expect(await Promise.all([service.close(), service.close()])).toEqual([true, true]);
-  });
-});
-
-describe("an unusual HTTP request", () => {
-  it.each<[what: string, text: string, start: RegExp]>([
-    ["HTTP/1.0 without a host", "GET /inference/router/x/models HTTP/1.0\r\n\r\n", /^HTTP\/1\.1 40[03] /],
-    [
-      "an absolute URL of another host",
-      "GET http://evil.example/v1/models HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n",
-      /^HTTP\/1\.1 403 /,
-    ],
-    [
-      "an absolute URL of this host",
-      "GET http://localhost/inference/router/x/models HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
-      /^HTTP\/1\.1 200 /,
-    ],
-    [
-      "HEAD",
-      "HEAD /inference/router/x/models HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
-      /^HTTP\/1\.1 200 [\s\S]*\r\n\r\n$/,
-    ],
-  ])("gets an answer: %s", async (_what, text, start) => {
-    const { url } = await openTestService();
-    expect(await speak(url, text)).toMatch(start);
   });
 });
 

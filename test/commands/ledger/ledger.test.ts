@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { groupOf, linesOf, openPlace } from "../../promises/place.ts";
 import { runHere } from "../../support/here.ts";
 import { filesOf } from "../../support/inputs.ts";
-import { newHome } from "../../support/run.ts";
+import { newHome, runRollcall } from "../../support/run.ts";
 
 const two = linesOf(groupOf(1), groupOf(2));
 
@@ -37,6 +37,17 @@ describe("the ledger of the local service", () => {
 });
 
 describe.concurrent("rollcall ledger", { timeout: 90_000 }, () => {
+  it("exits with 11 without a home folder, and with a hint that names only options of the command", async () => {
+    const env = { HOME: "", XDG_DATA_HOME: "", XDG_CONFIG_HOME: "" };
+    for (const verb of [["status"], ["resolve", "r1", "--resend"]]) {
+      const { code, stderr } = await runRollcall(["ledger", ...verb], { env });
+      expect([verb, code, stderr]).toEqual([
+        verb,
+        11,
+        "rollcall: cannot locate the ledger because the home folder is unknown\nhint: pass --ledger <file>, or set ROLLCALL_DATA_DIR\n",
+      ]);
+    }
+  });
   it("uses the destination of the settings, and all destinations without a URL", async (context) => {
     const { service, place } = await openPlace(context);
     const file = place.write("a.jsonl", two);

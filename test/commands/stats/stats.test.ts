@@ -243,27 +243,6 @@ describe("rollcall stats", () => {
     },
   );
 
-  it("counts what the turns of the model say, in code points", async () => {
-    const call = (args: unknown) => ({ id: "c", type: "function", function: { name: "f", arguments: args } });
-    const counted: readonly (readonly [characters: number, message: object, also?: object])[] = [
-      [3, { content: "a😀é" }],
-      [5, { content: [{ type: "text", text: "abc" }, { type: "image_url" }, "de", { type: "text", text: "fg" }] }],
-      [7, { content: "abc", reasoning: "defg" }],
-      [7, { content: "abc", reasoning_content: "defg" }],
-      [8, { content: "abc", reasoning: "defg", reasoning_content: "defgh" }],
-      [8, { content: "abc", reasoning: "defgh", reasoning_content: "defg" }],
-      [5, { content: null, tool_calls: [call("{}"), call("[1]"), call(7), 8] }],
-      [1, { content: "a" }, { role: "assistant", content: "not of a choice" }],
-    ];
-    const lines = counted.map(([, message, also]) => {
-      const choice = { index: 0, finish_reason: "stop", message: { role: "assistant", ...message } };
-      const said = [{ role: "user", content: "q" }, ...(also ? [also] : []), choice];
-      return JSON.stringify({ trajectories: [{ messages_and_choices: said, reward: 1 }] });
-    });
-    const { stdout } = await runHere(["stats", ...filesOf(lines.join("\n")), "--each", "trajectory", "--json"]);
-    expect(JSON.parse(stdout).data).toMatchObject(counted.map(([characters]) => ({ characters, turns: 1 })));
-  });
-
   const withKey = (key: string) =>
     `{"messages_and_choices":[{"role":"user","content":"q"},{"role":"assistant","content":"a"}],"reward":1,"k":${key}}`;
 
@@ -397,29 +376,6 @@ describe("rollcall stats", () => {
         const cells = lines.slice(1).map((line) => /[\d.]+(?=}?$)/.exec(line)?.[0]);
         expect([format, cells]).toEqual([format, values ?? ["1", "0.5"]]);
       }
-    },
-  );
-
-  it.each([
-    ["reward.mean", { by: [{ "reward.mean": 1 }, { "reward.mean": 0.5 }] }],
-    ["groups", { by: [{ groups: 1 }, { groups: 1 }] }],
-    ["reward", { reward: { min: 0.5, max: 1 } }],
-  ])(
-    "prints the column %s of --by in JSON only by its whole name, because other names are keys",
-    async (field, shown) => {
-      const lines = [[1, 1], [0.5]].map((rewards, step) =>
-        toLine(rewards.map((reward) => ({ reward }))).replace("{", `{"step":${step},`),
-      );
-      const { stdout } = await runHere([
-        "stats",
-        ...filesOf(lines.join("")),
-        "--by",
-        "step",
-        "--json",
-        "--fields",
-        field,
-      ]);
-      expect(JSON.parse(stdout)).toMatchObject(shown);
     },
   );
 
