@@ -65,7 +65,21 @@ const spelled = `1e400 -0 1e-400 1E+2 -1.5e-3 9007199254740993 12345678901234567
   NaN 0x1 tru "\\ud83d" "\\u0041\\/" "\\x" "\\u12g4" "c\\u0061ll_1" "sk-0123abcd4567efgh89ij" {"a":1,"a":2}
   {"n\\u0061me":1,"__proto__":{},"7":2} {"\\u0072ole":"user","content":""} {"message":{"role":"assistant"},"index":1}`;
 const parts: fc.Arbitrary<Json | undefined> = fc.oneof(
-  fc.constantFrom<Json | undefined>(undefined, null, true, 0, -1, "", "tool", "human", "noon", "2024-05-15", [], {}),
+  fc.constantFrom<Json | undefined>(
+    undefined,
+    null,
+    true,
+    0,
+    -1,
+    1.5,
+    "",
+    "tool",
+    "human",
+    "noon",
+    "2024-05-15",
+    [],
+    {},
+  ),
   fc.constantFrom(...spelled.split(/\s+/)).map((text) => `@${text}`),
   fc.double({ noNaN: true, noDefaultInfinity: true }),
   fc.string({ unit: "grapheme", maxLength: 40 }),

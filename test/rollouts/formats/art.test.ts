@@ -6,7 +6,7 @@ import { ByteWriter, ParquetWriter } from "hyparquet-writer";
 import { describe, expect, it } from "vitest";
 import { runHere } from "../../support/here.ts";
 import { runRollcall } from "../../support/run.ts";
-import { convertFile, convertRows, fileOf } from "./converting.ts";
+import { convertFile } from "./converting.ts";
 import { turn, user } from "./records.ts";
 
 const sample = "test/samples/formats/art-v2.airline.parquet";
@@ -181,79 +181,6 @@ describe("a Parquet file of ART", () => {
         },
       ],
     ]);
-  });
-
-  it("with only exceptions is a group, because ART omits an empty list of trajectories", async () => {
-    const exchange = { request: { messages: [user("q")] }, response: { choices: [turn("a")] } };
-    const group = { trajectories: [{ exchanges: { chat_completions: [exchange] }, reward: 1 }] };
-    const failed = {
-      exceptions: [{ type: "<class 'TimeoutError'>", message: "t", traceback: "b" }],
-      metadata: { s: 2 },
-    };
-    const { lines } = await convertRows([group, failed]);
-    expect(lines.map((line) => JSON.parse(line))).toEqual([
-      { trajectories: [{ reward: 1, messages_and_choices: [user("q"), turn("a")] }] },
-      { trajectories: [], ...failed },
-    ]);
-  });
-
-  it.each(["conv_1", { id: "conv_1" }])("has the earlier turns of its stored conversation %j", async (conversation) => {
-    const exchange = (input: string, text: string, own: unknown) => ({
-      request: { input, conversation: own },
-      response: { output: [{ type: "message", role: "assistant", content: [{ type: "output_text", text }] }] },
-    });
-    const first = [
-      exchange("q", "a", conversation),
-      exchange("other", "x", "conv_2"),
-      exchange("r", "b", conversation),
-    ];
-    const { lines, notes } = await convertRows([{ trajectories: [{ exchanges: { responses: first } }] }]);
-    const turns = [user("q"), turn("a"), user("r"), turn("b")];
-    const additional_histories = [{ messages_and_choices: [user("other"), turn("x")] }];
-    expect(lines.map((line) => JSON.parse(line).trajectories)).toEqual([
-      [{ messages_and_choices: turns, additional_histories, reward: 0 }],
-    ]);
-    expect(notes).toContain(
-      "the first prompts of stored conversations lack earlier turns if the service had some (2 times)",
-    );
-  });
-
-  it("has the token ids and log probabilities that ART adds to replies, and names the values that it lacks", async () => {
-    const reply = { content: [{ type: "text", text: "a" }], stop_reason: "end_turn" };
-    const item = (text: string) => ({ type: "message", role: "assistant", content: [{ type: "output_text", text }] });
-    const generation = (index: number, token_id: number, logprob: number | null) => ({
-      output_indices: [index],
-      output_tokens: [{ token_id, logprob, text: "a" }],
-    });
-    const output = ["a", "b", "c"].map(item);
-    const token_generations = [generation(0, 11, -0.5), generation(1, 12, -0.25), generation(2, 13, null)];
-    const exchanges = {
-      messages: [
-        { request: { messages: [user("q")] }, response: { ...reply, token_ids: [11, 12], logprobs: [-0.5, 0] } },
-      ],
-      responses: [{ request: { input: "r" }, response: { output, token_generations } }],
-    };
-    const rows = [{ trajectories: [{ exchanges, reward: 1 }] }];
-    const { lines } = await convertRows(rows);
-    const logprobs = (...tokens: readonly (readonly [id: number, logprob: number])[]) => ({
-      content: tokens.map(([id, logprob]) => ({ token: `token_id:${id}`, logprob, bytes: null, top_logprobs: [] })),
-    });
-    const [answered, { messages_and_choices: generated }] = lines.flatMap((line) => {
-      const [{ additional_histories, ...trajectory }] = JSON.parse(line).trajectories;
-      return [...additional_histories, trajectory];
-    });
-    expect(answered.messages_and_choices).toEqual([
-      user("q"),
-      { ...turn("a"), logprobs: logprobs([11, -0.5], [12, 0]) },
-    ]);
-    expect(generated).toEqual([
-      user("r"),
-      { ...turn("a"), logprobs: logprobs([11, -0.5]) },
-      { ...turn("b"), logprobs: logprobs([12, -0.25]) },
-      turn("c"),
-    ]);
-    const { stdout } = await runHere(["check", fileOf(rows), "--json", "--fields", "notes"]);
-    expect(stdout).toContain("values were not converted: ");
   });
 
   it("is converted to one line per group, also for a trajectory on several lines", async () => {

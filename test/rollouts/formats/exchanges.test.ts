@@ -12,7 +12,53 @@ const timed = (second: number, messages: readonly object[], answer: string) =>
   exchange(messages, answer, { start_time: `2026-01-01T00:00:0${second}+02:00` });
 const generation = [{ output_indices: [], output_tokens: [{ token_id: 1, logprob: -1 }] }];
 
+const message = (text: string) => ({ type: "message", ...said([{ type: "output_text", text }]) });
+const stored = (input: string, text: string, conversation: unknown) => ({
+  request: { input, conversation },
+  response: { output: [message(text)] },
+});
+const lacking = "the first prompts of stored conversations lack earlier turns if the service had some (2 times)";
+const tokens = [11, 12, 13].map((token_id, at) => ({
+  output_indices: [at],
+  output_tokens: [{ token_id, logprob: [-0.5, -0.25, null][at], text: "a" }],
+}));
+const scored = (id: number, logprob: number) =>
+  `{"token":"token_id:${id}","logprob":${logprob},"bytes":null,"top_logprobs":[]}`;
+const generated = {
+  responses: [
+    { request: { input: "r" }, response: { output: ["a", "b", "c"].map(message), token_generations: tokens } },
+  ],
+  messages: [
+    {
+      request: { messages: [user("q")] },
+      response: {
+        content: [{ type: "text", text: "a" }],
+        stop_reason: "end_turn",
+        token_ids: [11, 12],
+        logprobs: [-0.5, 0],
+      },
+    },
+  ],
+};
+const exceptions = [{ type: "<class 'TimeoutError'>", message: "t", traceback: "b" }];
+
 itTells("a trajectory of ART with %s", [
+  [
+    "only exceptions, because ART omits an empty list of trajectories",
+    [{ trajectories: [art({ chat_completions: [exchange([user("q")])] })] }, { exceptions, metadata: { s: 2 } }],
+    `(u:q A:a) =1\n & {"trajectories":[],"exceptions":${JSON.stringify(exceptions)},"metadata":{"s":2}}`,
+  ],
+  ...["conv_1", { id: "conv_1" }].map((own): Row => {
+    const responses = [stored("q", "a", own), stored("other", "x", "conv_2"), stored("r", "b", own)];
+    const told = `(u:q A:a u:r A:b / u:other A:x) =0\n & ${lacking}`;
+    return ["a stored conversation", [{ trajectories: [{ exchanges: { responses } }] }], told];
+  }),
+  [
+    "token ids and log probabilities",
+    [{ trajectories: [art(generated)] }],
+    `(u:q A:a / u:r A:a A:b A:c) =1\n & "logprobs":{"content":[${scored(11, -0.5)}]} & values were not converted: & ` +
+      `"logprobs":{"content":[${scored(12, -0.25)}]} & "logprobs":{"content":[${scored(11, -0.5)},${scored(12, 0)}]}`,
+  ],
   ["instructions", ofApi("responses", { input: "q", instructions: "s" }, reply), "(s:s u:q A:a) =1"],
   [
     "a reply that is cut",

@@ -310,11 +310,6 @@ describe("a folder as input", () => {
     );
     const written = await runRollcall(["convert", "r", "--out", "out", "--json", "--fields", "format"], { cwd });
     expect(JSON.parse(written.stdout)).toEqual({ format: "openai-chat, verifiers-v0" });
-    writeFileSync(join(cwd, "r/half.jsonl"), row(2).slice(0, 40));
-    const checked = await runRollcall(["check", "r", "--json"], { cwd });
-    expect([checked.code, JSON.parse(checked.stdout).groups.read]).toEqual([3, 4]);
-    const sent = await runRollcall(["log", "m", "r", "--local", "--split", "train", "--json"], { cwd, env: newHome() });
-    expect([sent.code, sent.stdout]).toEqual([3, ""]);
     for (const [from, reward] of [
       ["verifiers-v0", 7],
       ["rollcall", 1],
