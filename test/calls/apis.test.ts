@@ -68,18 +68,6 @@ describe("a call of a model's API", () => {
     expect(await page({ ...ended, ...withInput("x"), output })).toMatch(/Rain\.[\s\S]*Sun\./);
   });
 
-  it("shows all parts of a block", async () => {
-    const block = (type: string, more: object) => ({ type, ...more });
-    const content = [
-      block("document", { source: { type: "text", media_type: "text/plain", data: "the terms" }, title: "Terms" }),
-      block("text", { text: "Read it.", cache_control: { type: "ephemeral" } }),
-      block("image", { source: { type: "url", url: "https://a.example/b.png" }, note: "kept" }),
-    ];
-    const text = await page({ ...ended, inputs: { messages: [{ role: "user", content }] } });
-    for (const shown of ["│ the terms", "title: Terms", "│ Read it.", "cache_control", "note: kept"])
-      expect(text).toContain(shown);
-  });
-
   it.each([{ input: 5 }, { input: [5] }, { input: [{ type: "function_call" }] }])(
     "is shown as data if its inputs are of another shape (row %$)",
     async (inputs) => {

@@ -85,72 +85,6 @@ describe("a shape of input", () => {
   });
 });
 
-describe("the problems of several files", () => {
-  const turns = (text: string) => `[{"role":"user","content":"${text}"},{"role":"assistant","content":"ok ${text}"}]`;
-  const one = (text: string, reward: unknown, more = "") =>
-    `{"messages_and_choices":${turns(text)},"reward":${reward}${more}}`;
-  const together = (...trajectories: readonly string[]) => `{"trajectories":[${trajectories.join(",")}]}`;
-  const bare = (text: string, reward: number, id: number, version: number) =>
-    one(text, reward, `,"group_id":${id},"final_policy_version":${version}`);
-  const contents = [
-    [
-      together(one("a", 1), one("b", 1)),
-      together(one("c", 0), one("a", 1), one("d", "1e99")),
-      together(one("e", 1), one("f", '"x"'), one("a", 1)),
-      together(one("a", 1), one("b", 1)),
-      ...Array.from({ length: 12 }, (_, at) => together(one(`n${at}`, at % 2), one(`m${at}`, 0.5))),
-      together('{"messages_and_choices":[{"role":"user","content":"hi"}],"reward":1}', one("z", 0)),
-    ].join("\n"),
-    [
-      ...[bare("g", 1, 1, 3), bare("h", 0, 1, 5), bare("i", 1, 2, 4), bare("j", 0.5, 2, 2), bare("c", 0, 3, 5)],
-      ...["", bare("a", 1, 3, 4), bare("g", 1, 1, 6), bare("k", 0, 4, 3), bare("l", 1, 4, 3)],
-    ].join("\r\n"),
-    [one("o", 1, ',"initial_policy_version":1'), one("p", 2, ',"initial_policy_version":2'), "{", one("q", 2)].join(
-      "\n\n",
-    ),
-  ];
-
-  it("have their positions, order and line numbers, as warnings and as errors with --strict", async () => {
-    const files = filesOf(...contents);
-    const found = async (strict: boolean) => {
-      const reading = await read(files, {
-        strictness: { strict, allowed: new Set(["no-assistant-turn", "mixed-prompts"]) },
-      });
-      const shown = reading.scan.problems.sorted().map(({ rule, severity, file, line, column, path = [], message }) => {
-        const text = files.reduce((rest, name, at) => rest.replaceAll(name, `${at + 1}`), message);
-        const numbers = text.match(/\d[\d.:e+]*/g) ?? [];
-        const position = file === undefined ? "" : `${files.indexOf(file) + 1}:${line}:${column}`;
-        return [severity[0], rule, position, path.join("."), ...numbers].filter((part) => part !== "").join(" ");
-      });
-      const valid = Array.from({ length: reading.groups.count }, (_, at) => Number(reading.groups.isValid(at)));
-      return [...shown, valid.join("")];
-    };
-    expect(await found(false)).toEqual([
-      "w zero-variance-group 1:1:1",
-      "w no-sampled-turns 1:1:42 trajectories.0.messages_and_choices",
-      "w duplicate-trajectory 1:2:124 trajectories.1 1:1 0",
-      "e wrong-type 1:3:227 trajectories.1.reward",
-      "w zero-variance-group 1:4:1",
-      "w duplicate-trajectory 1:4:18 trajectories.0 1:1 0",
-      "w duplicate-trajectory 1:4:124 trajectories.1 1:1 1",
-      "w mixed-steps 2:3:1 2 4 2",
-      "w no-sampled-turns 2:3:25 messages_and_choices",
-      "w mixed-steps 2:5:1 2 5 4",
-      "e group-scattered 2:8:117 group_id 1 1",
-      "w single-trajectory-group 3:1:1",
-      "w no-sampled-turns 3:1:25 messages_and_choices",
-      "w single-trajectory-group 3:3:1",
-      "e json-truncated 3:5:2",
-      "w single-trajectory-group 3:7:1",
-      "w mixed-shapes",
-      "1101111111111111101111101",
-    ]);
-    const [asErrors, asWarnings] = [await found(true), await found(false)];
-    expect(asErrors.slice(0, -1)).toEqual(asWarnings.slice(0, -1).map((problem) => problem.replace(/^w/, "e")));
-    expect(asErrors.at(-1)).toBe("0000111111111111100010000");
-  });
-});
-
 describe("grouping", () => {
   const with_ = (key: string, value: unknown) => JSON.stringify({ ...plain, [key]: value });
   const sizes = async (texts: readonly string[], groupBy?: string) => {
@@ -161,12 +95,6 @@ describe("grouping", () => {
   it("joins adjacent lines with equal group_ids, and makes one group per line without a group_id", async () => {
     const text = [1, 1, undefined, undefined, "1", null, 2].map((id) => with_("group_id", id)).join("\n\n");
     expect(await sizes([text, with_("group_id", 2)])).toEqual([2, 1, 1, 1, 1, 1, 1]);
-  });
-
-  it("compares large numbers in a group_id digit by digit", async () => {
-    const big = (digits: string) => `{"group_id":${digits},${line.slice(1)}`;
-    const text = [big("9007199254740993"), big("9007199254740993"), big("9007199254740992"), big("1e400")].join("\n");
-    expect(await sizes([text])).toEqual([2, 1, 1]);
   });
 
   it("gathers lines by a key at the top level or in metadata, by type and value, in any spelling", async () => {
@@ -191,21 +119,6 @@ describe("grouping", () => {
     ]);
   });
 
-  it("fails if no line has the key, and names the keys that exist", async () => {
-    const text = [1, 2].map((prompt_id) => JSON.stringify({ ...plain, promptid: null, prompt_id })).join("\n");
-    const strictness = { ...defaultStrictness, allowed: new Set(["group-key-missing"]) };
-    const { groups, scan } = await read(filesOf(text), { groupBy: "promptid", strictness });
-    expect([groups.count, groups.isValid(0), groups.isValid(1), scan.tally.groups]).toEqual([2, false, false, 0]);
-    expect(scan.problems.sorted().filter(({ rule }) => rule.startsWith("group-key"))).toMatchObject([
-      {
-        rule: "group-key-missing",
-        severity: "error",
-        advice: expect.stringMatching(/--group-by prompt_id, or a path/),
-      },
-    ]);
-    expect(scan.problems.isInputBroken).toBe(true);
-  });
-
   it("reports scattered groups once, and counts more lines than a call can have arguments", {
     tags: "slow",
   }, async () => {
@@ -213,13 +126,6 @@ describe("grouping", () => {
     const { problems } = (await read(filesOf(lines.join("\n")))).scan;
     const found = problems.sorted().filter(({ rule }) => rule === "group-scattered");
     expect(found.map(({ message }) => message)).toEqual([expect.stringContaining("149997 other lines")]);
-  });
-
-  it("groups by arrays, by objects, and by a dotted path", async () => {
-    const text = [with_("id", [1]), with_("id", { a: 1 }), with_("id", [1]), with_("id", { a: 2 })].join("\n");
-    expect(await sizes([text], "id")).toEqual([2, 1, 1]);
-    const nested = [1, 2, 1].map((id) => with_("info", { prompt: { id } })).join("\n");
-    expect(await sizes([nested], "info.prompt.id")).toEqual([2, 1]);
   });
 
   it("rejects only the group of a line that is cut off after its group_id", async () => {
@@ -232,17 +138,6 @@ describe("grouping", () => {
       expect(valid.indexOf(false)).toBe(valid.length - 1);
     }
   });
-
-  it.each(['{"event":"log"}', "7", "null"])(
-    "rejects no group for another value between its lines (row %$)",
-    async (line) => {
-      const text = [with_("group_id", 1), line, with_("group_id", 1), with_("group_id", 2)].join("\n");
-      const { groups, scan } = await read(filesOf(text));
-      expect(scan.problems.counts.map(({ rule }) => rule)).not.toContain("ambiguous-group");
-      const sizes = Array.from({ length: groups.count }, (_, at) => groups.isValid(at) && groups.trajectoriesOf(at));
-      expect([sizes, scan.parts.has("unreadable")]).toEqual([[2, false, 1], false]);
-    },
-  );
 
   it("leaves all lines of an invalid group out of the metrics", async () => {
     const id = (id: number, reward: unknown) =>
@@ -263,20 +158,6 @@ describe("grouping", () => {
 });
 
 describe("a whole request in the input", () => {
-  const request = (split: string | undefined, more: object = {}) =>
-    JSON.stringify({ ...(split === undefined ? {} : { split }), ...more, trajectory_groups: [group(1)] });
-
-  it("gives the split if all requests have the same split, and ends the run otherwise", async () => {
-    const failures = [
-      `${request("train")}\n${request("val")}`,
-      `${request("train")}\n${request(undefined)}`,
-      request(undefined),
-      `${request("train")}\n${line}`,
-      line,
-    ].map(async (text) => await readFailure(filesOf(text), { isSplitRequired: true }));
-    for (const thrown of await Promise.all(failures)) expect(thrown).toMatchObject({ kind: "missing-split" });
-  });
-
   it("is rejected if it has a structural key twice, in any spelling", async () => {
     const texts = [
       '{"trajectory_groups":[],"split":"t","trajectory_groups":[{"trajectories":[]}]}',
