@@ -1,6 +1,6 @@
 import { describe, expect, it, type TestContext } from "vitest";
 import { hasPostgres, newDatabase } from "../support/postgres.ts";
-import { accept, faultyService, type RequestHandler, refuse } from "../support/raw-server.ts";
+import { faultyService, type RequestHandler, refuse } from "../support/raw-server.ts";
 import { groupOf, linesOf, oneEach, openPlace, placeAt } from "./place.ts";
 
 /** More bytes than the buffers of both sides, so that a service that stops reading stops the sender. */
@@ -207,35 +207,6 @@ describe.skipIf(!hasPostgres).concurrent("rollcall log with a ledger in PostgreS
 });
 
 describe.concurrent("rollcall log to a service that answers 429", () => {
-  const busy = refuse(429, { headers: ["Retry-After: 1"] });
-
-  it("waits up to --max-wait for all requests together", { tags: "slow" }, async (context) => {
-    const { service, place } = await openPlace(context);
-    const groups = [1, 2, 3, 4, 5, 6].map((reward) => groupOf(reward));
-    for (const _ of groups) service.next(busy, accept);
-    const file = place.write("a.jsonl", linesOf(...groups));
-    const { code, error, document } = await place.log([file, ...oneEach, "--max-wait", "3s"]);
-    expect([code, error?.cause, error?.retryable]).toEqual([7, "unavailable", true]);
-    expect(document?.groups.logged).toBeLessThan(4);
-  });
-
-  it.for([
-    ["--no-ledger", "not retryable", false],
-    ["--ledger=ledger.db", "retryable", true],
-  ] as const)("reports a partly logged file with %s as %s", async ([ledger, , retryable], context) => {
-    const { service, place } = await openPlace(context, { otherwise: busy, inFolder: true });
-    const file = place.write("a.jsonl", linesOf(groupOf(1), groupOf(2)));
-    const args = [file, ...oneEach, "--max-wait", "0s", ledger];
-    const none = await place.log(args);
-    expect([none.code, none.error?.retryable]).toEqual([5, true]);
-    service.next(accept);
-    const some = await place.log(args);
-    expect([some.code, some.error?.retryable, some.document?.groups.logged]).toEqual([7, retryable, 1]);
-    expect(some.error?.hint).toMatch(
-      retryable ? /^rerun the same command/ : /^copy the remaining groups to a new file/,
-    );
-  });
-
   it("ends after one request if the quota is used up, and the next run continues", async (context) => {
     const used = refuse(429, { body: '{"error":{"message":"no quota","type":"insufficient_quota"}}' });
     const { service, place } = await openPlace(context, { otherwise: used });

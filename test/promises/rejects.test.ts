@@ -1,6 +1,5 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { accept } from "../support/raw-server.ts";
 import { groupOf, linesOf, openPlace, reasonsOf } from "./place.ts";
 
 const skip = ["--on-invalid", "skip"];
@@ -83,20 +82,6 @@ describe("--on-invalid skip", () => {
       expect(reason.rejects_line).toBeGreaterThan(0);
       expect(reason.line).toBeGreaterThan(0);
     }
-  });
-
-  it("names the command that logs the repaired groups with the same options", async (context) => {
-    const { service, place } = await openPlace(context);
-    const file = place.write(
-      "a.jsonl",
-      linesOf(flat("a", 1), flat("b", 3), flat("b", "x"), flat("b", 5), flat("c", 2)),
-    );
-    const options = ["--group-by", "group_id", "--allow", "truncated-trajectory"];
-    const { error } = await place.log([file, ...skip, ...options]);
-    expect(error?.next).toMatch(/ log m \S+\.rejected --split train --group-by group_id --allow truncated-trajectory$/);
-    writeFileSync(`${file}.rejected`, linesOf(flat("b", 3), flat("b", 2), flat("b", 5)));
-    await place.log([`${file}.rejected`, ...options]);
-    expect(service.logged).toEqual([1, 2, 3]);
   });
 
   it("has a next command for a model id and a file that begin with a hyphen", async (context) => {
@@ -219,31 +204,6 @@ describe("--on-invalid skip", () => {
       expect(readFileSync(place.path(name), "utf8")).toBe("mine");
       writeFileSync(rejects, "");
     }
-  });
-
-  it.for([
-    [
-      "--ledger=l.db",
-      expect.stringMatching(
-        /, or choose another file with --rejects. Then rerun the same command, which skips logged groups$/,
-      ),
-    ],
-    ["--no-ledger", expect.stringMatching(/^fix the reported problems. Then copy the rejected groups to a new file/)],
-  ])("reports the problems with %s if the file can no longer be written", async ([ledger, hint], context) => {
-    const { service, place } = await openPlace(context, { inFolder: true });
-    const file = place.write("a.jsonl", linesOf(groupOf(1), bad("a")));
-    mkdirSync(place.path("folder"));
-    service.next(async (asked) => {
-      rmSync(place.path("folder"), { recursive: true });
-      await accept(asked);
-    });
-    const { code, document, error } = await place.log([file, ...skip, "--rejects", place.path("folder/r"), ledger]);
-    expect(document?.rejects_file).toBeNull();
-    expect([code, error?.cause, error?.hint]).toEqual([7, "storage", hint]);
-    expect(error?.problems).toMatchObject([{ file, line: 2, rule: "wrong-type" }]);
-    expect(error?.message).toBe(
-      `1 group logged, 1 rejected, 0 not logged: cannot write ${place.path("folder/r")}: its folder does not exist`,
-    );
   });
 
   it.for([

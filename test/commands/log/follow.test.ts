@@ -63,14 +63,6 @@ describe("rollcall log --follow", () => {
     expect(error.next).toBeUndefined();
   });
 
-  it("shows the invalid line on a terminal", async () => {
-    const sink = await openSink();
-    const file = fileWith(`${line(1)}{"reward": NaN}\n`);
-    const words = `"${process.execPath}" bin/rollcall.js log m "${file}" --split train --follow ${soon.join(" ")}`;
-    const { code, lines } = await runOnTerminal(words, { env: { PATH: process.env.PATH, ...sink.env } });
-    expect([code, lines.join("\n")]).toEqual([7, expect.stringMatching(/ 2 │ \{"reward": NaN\}\n +│ +\^+/)]);
-  });
-
   it("exits with 3 if no line is valid", async () => {
     const sink = await openSink();
     const file = fileWith(`{"reward": NaN}\n{"reward": 1}\n`);
