@@ -2,7 +2,6 @@
 
 import { hasError, hasErrorMark, isErrorText, maxExceptionLength } from "../../conversation/message.ts";
 import { formatCanonically } from "../../conversation/prompt.ts";
-import { backslash, openBrace } from "../../json/json-bytes.ts";
 import { cacheReader, nodeSize } from "../../json/reader.ts";
 import { Kind, kindOf, Shape } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
@@ -34,7 +33,8 @@ const [answeredCall, unansweredCall, errorResult] = [
 const sumToolUses = (table: JsonTable, { events, choices }: MessageWalk, toolNames: FactColumns["toolNames"]) => {
   const sampled = choices > 0 ? makers.choice : makers.assistant;
   const uses = new Map<number, ToolUse>();
-  const addTo = (node: number, use: ToolUse) => addUse(uses, node > 0 ? toolNames.numberAt(table, node) : 0, use);
+  const addTo = (node: number, use: ToolUse) =>
+    addUse(uses, node > 0 ? toolNames.numberOf(json.readString(table, node)) : 0, use);
   for (const { node, name, maker, isLast, partner } of events) {
     if (maker === sampled) {
       addTo(name, partner || isLast ? answeredCall : unansweredCall);
@@ -222,33 +222,8 @@ const readMarks = (table: JsonTable, kinds: ReturnType<typeof resultShape.read>)
 };
 
 const isErrorString = (table: JsonTable, node: number) => {
-  const { bytes } = table;
   const [start, end] = [json.startOf(table, node) + 1, json.endOf(table, node) - 1];
-  const first = skipWhiteText(bytes, start);
-  if (bytes[first] === openBrace)
-    return bytes.subarray(start, end).includes("rror") && isErrorText(json.readString(table, node));
-  const startsUntil = Math.min(end, start + maxExceptionLength);
-  return canNameException(bytes, first) && isErrorText(bytes.toString("utf8", start, startsUntil));
+  const head = table.bytes.toString("utf8", start, Math.min(end, start + maxExceptionLength));
+  if (!/^(?: |\\.)*\{/s.test(head)) return isErrorText(head);
+  return table.bytes.subarray(start, end).includes("rror") && isErrorText(json.readString(table, node));
 };
-
-/** Returns the position after spaces, and after escapes such as a line end. */
-const skipWhiteText = (bytes: Buffer, start: number) => {
-  let at = start;
-  while (bytes[at] === space || bytes[at] === backslash) at += bytes[at] === backslash ? 2 : 1;
-  return at;
-};
-
-const isWordByte = Array.from({ length: 256 }, (_, byte) => /[\w.]/.test(String.fromCharCode(byte)));
-/** The bytes that begin a text, end its first word or follow the word, if the text can name an exception. */
-const [firstBytes, lastBytes] = [new Set(Buffer.from("TU<")), new Set(Buffer.from("rRn"))];
-const nextBytes = new Set(Buffer.from(':("'));
-
-/** Looks at the first word, because decoding each result takes long. */
-const canNameException = (bytes: Buffer, start: number) => {
-  let at = start;
-  while (isWordByte[bytes[at] ?? 0]) at++;
-  const isName = lastBytes.has(bytes[at - 1] ?? 0) && nextBytes.has(bytes[at] ?? 0);
-  return isName || firstBytes.has(bytes[start] ?? 0);
-};
-
-const space = 0x20;

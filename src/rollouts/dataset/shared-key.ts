@@ -3,10 +3,10 @@ import { hash } from "node:crypto";
 import { getValue, isObject, parseJson } from "../../json/json-bytes.ts";
 import { readRoot } from "../../json/table.ts";
 import type { Breaks } from "../../system/breaks.ts";
-import { toSnakeCase } from "../../text/nearest.ts";
+import { compareTexts } from "../../text/sentences.ts";
 import { findPromptOf, openPromptReader } from "../check/trajectory-prompt.ts";
 import { findGroupKeys, rankGroupKey } from "../index/group-key.ts";
-import { stepHolders } from "../rules/names.ts";
+import { canNamePolicy, isStep, stepHolders } from "../rules/names.ts";
 import { sliceTrajectories } from "./group-bytes.ts";
 import { type GroupPart, getPart, type IndexedGroups, readPartStart } from "./locate.ts";
 
@@ -90,83 +90,37 @@ export const tryReadTrajectories = (groupPart: GroupPart) => {
   }
 };
 
-/** A column with one of these words states what sampled the trajectory. */
-const samplerWords =
-  /(?:^|_)(?:run|model|experiment|job|policy|checkpoint|version|agent|epoch|iteration|step)s?(?:_|$)/;
-const isSamplerName = (name: string) => samplerWords.test(toSnakeCase(name));
-
-const maxColumnValues = 1000;
-
-const openColumns = () => {
-  const columns = new Map<string, { values: Set<string>; last: string; blocks: number }>();
-  return {
-    add(traits: ReadonlyMap<string, string>) {
-      for (const [name, text] of traits) {
-        const column = columns.get(name) ?? { values: new Set(), last: "", blocks: 0 };
-        if (column.last !== text) column.blocks++;
-        column.last = text;
-        if (column.values.size < maxColumnValues) column.values.add(text);
-        columns.set(name, column);
-      }
-    },
-    /** Files of several runs are often joined, so values of an unknown column of runs come in blocks. */
-    comesInBlocks(name: string, count: number) {
-      const { values, blocks } = columns.get(name) ?? { values: new Set(), blocks: 0 };
-      return values.size > 1 && values.size === blocks && 2 * blocks <= count;
-    },
-  };
-};
-
 /** @param isByFile true if equal values in different files are different groups */
 const openTrial = (names: readonly string[], isByFile = false) => {
-  const open = new Map(names.map((name) => [name, new Map<string, ReadonlyMap<string, string>>()]));
-  const differing = new Map<string, Set<string>>();
-  const columns = openColumns();
+  const open = new Map(names.map((name) => [name, new Map<string, { sampler: string; prompt: string | undefined }>()]));
   const readPrompt = openPromptReader();
-  let count = 0;
   return {
     isOpen: () => open.size > 0,
     add(trajectory: Buffer, source: number) {
       const value = parseJson(trajectory.toString("utf8"))?.value;
       const root = readRoot(trajectory);
       const prompt = root && readPrompt(root.table, findPromptOf(root));
-      const traits = new Map([["", `${source}`], ...listScalars(value)]);
+      const sampler = JSON.stringify([source, listSamplers(value)]);
       const file = isByFile ? ` ${source}` : "";
       const keys = new Map(findGroupKeys(value).map(({ name, text }) => [name, `${shorten(text)}${file}`]));
-      count++;
-      columns.add(traits);
       for (const [name, groups] of open) {
         const key = keys.get(name);
         const first = key === undefined ? undefined : groups.get(key);
-        const others = first && findDifferences(first, traits);
-        const isOther = prompt !== undefined && first?.has(promptTrait) && first.get(promptTrait) !== prompt;
-        if (key === undefined || isOther || others?.some(isSamplerName)) open.delete(name);
-        else if (others) differing.set(name, new Set([...(differing.get(name) ?? []), ...others]));
-        else groups.set(key, prompt === undefined ? traits : new Map([...traits, [promptTrait, prompt]]));
+        const hasOtherPrompt = prompt !== undefined && first?.prompt !== undefined && first.prompt !== prompt;
+        if (key === undefined || hasOtherPrompt || (first && first.sampler !== sampler)) open.delete(name);
+        else if (!first) groups.set(key, { sampler, prompt });
       }
     },
-    findBest: () =>
-      [...open].find(
-        ([name]) => ![...(differing.get(name) ?? [])].some((other) => columns.comesInBlocks(other, count)),
-      )?.[0],
+    findBest: () => open.keys().next().value,
   };
 };
 
-/** No column of a trajectory has this name. */
-const promptTrait = "\0prompt";
-
-const findDifferences = (first: ReadonlyMap<string, string>, other: ReadonlyMap<string, string>) =>
-  [...new Set([...first.keys(), ...other.keys()])].filter(
-    (name) => name !== promptTrait && first.get(name) !== other.get(name),
-  );
-
-const listScalars = (value: unknown): [string, string][] =>
-  [value, ...stepHolders.map((holder) => getValue(value, [holder]))].flatMap((holder) =>
-    !isObject(holder)
-      ? []
-      : Object.entries(holder).flatMap(([name, one]): [string, string][] =>
-          name === "reward" || (typeof one === "object" && one !== null) ? [] : [[name, shorten(JSON.stringify(one))]],
-        ),
+/** Lists the columns that state what sampled a trajectory: a step or a policy. */
+const listSamplers = (value: unknown) =>
+  [value, ...stepHolders.map((holder) => getValue(value, [holder]))].map((holder) =>
+    Object.entries(isObject(holder) ? holder : {})
+      .filter(([name, one]) => (isStep(name) || canNamePolicy(name)) && !isObject(one) && !Array.isArray(one))
+      .sort(([a], [b]) => compareTexts(a, b)),
   );
 
 const maxKeptLength = 64;

@@ -2,7 +2,7 @@
 
 import { type CountName, countNames, type FactRow } from "../facts.ts";
 import { NumberColumn } from "./column.ts";
-import { DigestNames, Names, SpelledNames, TextColumn } from "./text-column.ts";
+import { DigestNames, Names, TextColumn } from "./text-column.ts";
 
 const useNames = ["calls", "errors", "unanswered"] as const;
 
@@ -47,7 +47,7 @@ export class FactColumns {
   /** The metadata that has the same JSON in all rows. */
   settings = new Map<string, string>();
   readonly finishReason = new TextColumn(new Names());
-  readonly toolNames = new SpelledNames();
+  readonly toolNames = new Names();
   /** The lists of names of metrics. Trajectories of a shape share a list. */
   readonly #nameLists = [noMetrics];
   readonly #nameList = new NumberColumn();

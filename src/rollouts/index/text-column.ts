@@ -1,5 +1,4 @@
 /** Stores texts in columns, as the numbers of names. */
-import { endOf, type JsonTable, readString, startOf } from "../../json/table.ts";
 import { NumberColumn } from "./column.ts";
 import { Digests, DigestTable } from "./digests.ts";
 
@@ -82,29 +81,3 @@ export class TextColumn<Texts extends TextNames = Names> {
     return this.names.at(this.numberAt(row));
   }
 }
-
-/** Names in JSON, whose bytes are compared because that is faster than decoding them. */
-export class SpelledNames extends Names {
-  readonly #known: ({ readonly spelling: Buffer; readonly number: number } | undefined)[] = [];
-
-  /** Returns the number of the string at a node. */
-  numberAt(table: JsonTable, node: number) {
-    const { bytes } = table;
-    const [start, end] = [startOf(table, node), endOf(table, node)];
-    const slot = (7 * (end - start) + (bytes[start + 1] ?? 0) + 3 * (bytes[end - 2] ?? 0)) % spellingSlots;
-    const known = this.#known[slot];
-    if (known && isTextAt(bytes, start, end, known.spelling)) return known.number;
-    const number = this.numberOf(readString(table, node));
-    this.#known[slot] = { spelling: Buffer.from(bytes.subarray(start, end)), number };
-    return number;
-  }
-}
-
-const spellingSlots = 64;
-
-const isTextAt = (bytes: Buffer, start: number, end: number, text: Buffer) => {
-  if (end - start !== text.length) return false;
-  let at = 0;
-  while (at < text.length && bytes[start + at] === text[at]) at++;
-  return at === text.length;
-};

@@ -30,9 +30,6 @@ const adviseKey = async (...files: readonly (readonly Columns[])[]) =>
 const withTasks = (...columns: readonly Columns[]) => columns.map((one, at) => ({ task_id: at % 2, ...one }));
 const differing = (name: string) => withTasks({}, {}, { [name]: 1 }, { [name]: 2 }, { [name]: 3 }, { [name]: 1 });
 
-/** The task and the seed of each trajectory. All trajectories of the last task have the same seed. */
-const runs = ["01", "11", "02", "12", "22", "22"].map((digits) => Array.from(digits, Number));
-
 describe("the key to group trajectories by", () => {
   it.each<[what: string, key: string | undefined, lines: readonly Columns[]]>([
     ["repeated", "task_id", [1, 1, 2].map((task_id) => ({ task_id }))],
@@ -45,14 +42,7 @@ describe("the key to group trajectories by", () => {
     ["not of several prompts", undefined, [{ task_id: 1 }, { task_id: 1, p: "r" }, { task_id: 2 }]],
     ["of one prompt each", "task_id", [{ task_id: 1 }, { task_id: 2, p: "r" }, { task_id: 1 }, { task_id: 2, p: "r" }]],
     ["another one", "uid", [1, 1, 2, 2].map((uid, at) => ({ task_id: at % 2, uid, p: `${uid}` }))],
-    ["not of blocks of runs", undefined, withTasks({ seed: 1 }, { seed: 1 }, { seed: 2 }, { seed: 2 })],
-    [
-      "not of blocks of runs of some tasks",
-      undefined,
-      runs.map(([task_id, seed], at) => ({ task_id, seed, x: at % 2 })),
-    ],
     ["not of an invalid trajectory", undefined, [{ task_id: 1 }, { task_id: 2 }, { task_id: 2, reward: "x" }]],
-    ["of values that change often", "task_id", withTasks(...[1, 1, 1, 2, 2, 2, 1, 1].map((seed) => ({ seed })))],
     ["of blocks of rewards", "task_id", withTasks({ reward: 0 }, { reward: 0 }, { reward: 1 }, { reward: 1 })],
     ["of different values", "task_id", withTasks({ seed: 1 }, { seed: 2 }, { seed: 3 }, { seed: 4 })],
   ])("is %s", async (_, key, lines) => {
@@ -60,8 +50,7 @@ describe("the key to group trajectories by", () => {
   });
 
   it.each([
-    [undefined, "run run_id runId experiment modelName model job_id policy"],
-    [undefined, "checkpoint version agent epoch iteration step steps"],
+    [undefined, "modelName model policy checkpoint version epoch iteration step"],
     ["task_id", "seed temperature worker running remodel stepwise episode"],
   ])("is %s if it mixes the values of: %s", async (key, names) => {
     for (const name of names.split(" ")) expect([name, await adviseKey(differing(name))]).toEqual([name, key]);

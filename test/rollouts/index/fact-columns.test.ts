@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { elementsOf, readRoot } from "../../../src/json/table.ts";
 import { countNames, type FactRow, readFacts } from "../../../src/rollouts/facts.ts";
 import { FactColumns, TrajectoryFacts } from "../../../src/rollouts/index/fact-columns.ts";
 
@@ -40,17 +39,6 @@ describe("the columns of facts", () => {
       expect([finishReason, columns.isGreeted(at)]).toEqual([reason, first % 2 === 1]);
       expect(Object.values(counts)).toEqual(countNames.map((_, fact) => first * 2 ** 31 + fact));
     }
-  });
-
-  it("number the names of tools by their text, although some spellings share a slot", () => {
-    const names = Array.from({ length: 300 }, (_, at) => `tool-${at % 150}${at % 3 === 0 ? "\n" : ""}`);
-    const list = readRoot(Buffer.from(JSON.stringify(names)));
-    const { toolNames } = new FactColumns();
-    const numbers = elementsOf(list).map(({ table, node }) => toolNames.numberAt(table, node));
-    expect(numbers.map((at) => toolNames.at(at))).toEqual(names);
-    expect(toolNames.list).toEqual([...new Set(names)]);
-    expect(["tool-1", "x"].map((name) => toolNames.find(name))).toEqual([2, 0]);
-    expect([undefined, ""].map((name) => new FactColumns().finishReason.names.numberOf(name))).toEqual([0, 1]);
   });
 });
 
