@@ -345,6 +345,17 @@ describe("an outcome", () => {
     expect(together.result.failure?.message).toMatch(/^request 1 of 1 \(\S*:1 to \S*:3\) may or may not/);
   });
 
+  it("can be completed by a rerun after a part was logged only with a ledger", async () => {
+    const dataset = await read(filesOf(`${group(1)}\n${group(2)}`));
+    for (const ledger of [undefined, newLedger()]) {
+      const busy = makeAnswer(429, { failure: connectionReset });
+      const recording = openRecordingClient((_, at) => (at === 1 ? makeAnswer(200) : busy));
+      const client = { ...recording, retryBudget: () => ({ wait: async () => false }) };
+      const { result } = await send(dataset, { limit: 120, ledger, client: async () => client });
+      expect([result.status, result.failure?.retryable]).toEqual(["partial", ledger !== undefined]);
+    }
+  });
+
   it("does not depend on an existing rejects file if the run cannot reject a group", async () => {
     const [path = ""] = filesOf(group(1));
     writeFileSync(`${path}.rejected`, "mine");
