@@ -46,7 +46,7 @@ itTells("a row of chat messages with %s", [
     ];
   }),
   [
-    "an expected answer",
+    "an expectation",
     [chat({ messages: asked, expected_response: "6", response: null })],
     `(u:q A:4 u:r) =1 & ${ended}`,
   ],

@@ -59,11 +59,7 @@ itTells("a document of ATIF %s", [
     "(u:q A:a u:q A:b a:c) =1\n",
   ],
   ["repeats no step with another message", continued({ message: "b" }), "(u:q A:a→f t:1 A:b→f t:1 A:a→f t:1) =1"],
-  [
-    "repeats no step with another call",
-    continued({ tool_calls: callOf("b", {}) }),
-    "(u:q A:a→f t:1 A:a→b t:1 A:a→f t:1) =1",
-  ],
+  ["repeats no other call", continued({ tool_calls: callOf("b", {}) }), "(u:q A:a→f t:1 A:a→b t:1 A:a→f t:1) =1"],
   [
     "repeats no step with other arguments",
     continued({ tool_calls: callOf("f", { a: 2 }) }),
@@ -112,11 +108,7 @@ itTells("a document of ATIF %s", [
     "(A:b) =1\n & (u:q A:a) =1\n",
   ],
   ["has the subagent of a session", { ...bySession, "s/a.json": part }, "(A:b / A:a) =1\n"],
-  [
-    "has no subagent of a session of two documents",
-    { ...bySession, "s/a.json": part, "s/b.json": part },
-    "(A:b) =1\n & (A:a) =1\n",
-  ],
+  ["has no subagent of two sessions", { ...bySession, "s/a.json": part, "s/b.json": part }, "(A:b) =1\n & (A:a) =1\n"],
 ]);
 
 it("a continuation of ATIF is rejected with each of its documents once", async () => {

@@ -61,7 +61,7 @@ itTells("a trajectory of ART with %s", [
   ],
   ["instructions", ofApi("responses", { input: "q", instructions: "s" }, reply), "(s:s u:q A:a) =1"],
   [
-    "a reply that is cut",
+    "a cut reply",
     ofApi("messages", { messages: [user("q")] }, said("a", { stop_reason: "max_tokens" })),
     "A:a.length)",
   ],
@@ -88,11 +88,7 @@ itTells("a trajectory of ART with %s", [
     ],
     "the exchanges of a trajectory have several models",
   ],
-  [
-    "tokens of no output",
-    ofApi("responses", { input: "q" }, { ...reply, token_generations: generation }),
-    "(u:q A:a) =1",
-  ],
+  ["other tokens", ofApi("responses", { input: "q" }, { ...reply, token_generations: generation }), "(u:q A:a) =1"],
   [
     "times, in their order, each after the longest one that it continues",
     [

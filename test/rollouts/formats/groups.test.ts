@@ -45,20 +45,10 @@ const pair = {
 const big = ["0", "1"].map((end) => `"n":1234567890123456789${end}`);
 
 it.each<[what: string, groups: string, files: Files | readonly (object | string)[], by?: string]>([
-  [
-    "a number and the same text are not equal",
-    "ac bd",
-    rowsOf({ run: 1 }, { run: "1" }, { run: 1 }, { run: "1" }),
-    "run",
-  ],
+  ["a number and its text differ", "ac bd", rowsOf({ run: 1 }, { run: "1" }, { run: 1 }, { run: "1" }), "run"],
   ["keys of a rollout precede those of its file", "ac b", [{ seed: 7, simulations: seeded }], "seed"],
   ["values of a list are compared", "ab", rowsOf({ tags: ["x", "y"] }, { tags: ["x", "z"] }), "tags.0"],
-  [
-    "values of objects are compared",
-    "a b",
-    rowsOf({ info: { step: 1 } }, { step: null, extra_info: { step: 2 } }),
-    "step",
-  ],
+  ["objects are compared", "a b", rowsOf({ info: { step: 1 } }, { step: null, extra_info: { step: 2 } }), "step"],
   ["large numbers are compared by digits", "a b", spelled(...big), "n"],
   [
     "shards of one dataset share their groups",
@@ -126,19 +116,9 @@ itTells("a group is not written if it could contain more: %s", [
     "--group-by session_id --rewards s=1,t=1",
   ],
   ["a cut row after a row of its step", [chat("a", { step: 3 }), cut], "[json-truncated] & no:(u", "--on-invalid skip"],
-  [
-    "a cut row after another prompt of its step",
-    [chat("a", { step: 7 }), other, cut],
-    "(u:r A:c) =1 & no:(u:q",
-    "--on-invalid skip",
-  ],
+  ["a cut row of another prompt", [chat("a", { step: 7 }), other, cut], "(u:r A:c) =1 & no:(u:q", "--on-invalid skip"],
   ["an unreadable prompt", [row, row.replace("[", "\\")], ambiguous, "--on-invalid skip"],
-  [
-    "two rows of one file",
-    [chat("a", { k: 1 }), chat("b", { k: 1 })],
-    "A:a) =1 (u:q A:b) =1 & no:several files",
-    "--group-by k",
-  ],
+  ["two rows", [chat("a", { k: 1 }), chat("b", { k: 1 })], "A:a) =1 (u:q A:b) =1 & no:several files", "--group-by k"],
 ]);
 
 describe("traces of verifiers v1", () => {
@@ -264,11 +244,7 @@ const systems = { system: " ", system_prompt: "s", system_message: "r" };
 const prompted = { prompt: [{ role: "system", content: "t" }, user("q")], completion: [said("a")] };
 itTells("the system prompt of a column %s", [
   ["is the first one with a text", [trl(systems)], "(s:s u:q A:a) =1"],
-  [
-    "is omitted if the prompt contains it",
-    [trl({ system: " be brief\n", prompt: "(be brief) q" })],
-    "(u:(be brief) q A:a) =1",
-  ],
+  ["is omitted in a prompt", [trl({ system: " be brief\n", prompt: "(be brief) q" })], "(u:(be brief) q A:a) =1"],
   ["is omitted if a message has the role system", [trl({ system: "s", ...prompted })], "(s:t u:q A:a) =1"],
 ]);
 

@@ -26,6 +26,7 @@ import {
 const system = { role: "system", content: "s" };
 const calling = said("", { tool_calls: [call("c")] });
 
+const used = { ...user(" "), tool_calls: [call("c")] };
 const tool = (requestor: string) => ({ role: "tool", id: "c", requestor, content: "r", error: true });
 const history = [user("q"), { ...calling, content: "h" }, { role: "tool", id: "c", content: "r" }];
 const later = [...history, user("r"), said("a")];
@@ -40,15 +41,11 @@ itTells("a simulation of tau2-bench with %s", [
   ["a greeting after a prompt", [simulation([system, said("hi"), user("q"), said("a")])], "(s:s a:hi u:q A:a) =1"],
   ["a call as its first turn", [simulation([calling, tool("assistant"), said("a")])], "(A→f t:r! A:a) =1"],
   ["a sampled greeting", [simulation([said("hi", { raw_data: { choices: [] } }), user("q")])], "(A:hi u:q) =1"],
-  [
-    "a user's call",
-    [simulation([user("q"), { ...user(" "), tool_calls: [call("c")] }, tool("user"), said("a")])],
-    "(u:q A:a) =1",
-  ],
+  ["a user's call", [simulation([user("q"), used, tool("user"), said("a")])], "(u:q A:a) =1"],
   ["a user's call with a text", [simulation([{ ...user("q"), tool_calls: [call("c")] }, said("a")])], "(u:q A:a) =1"],
   ["a user's empty text", [simulation([user(""), said("a")])], "(u A:a) =1"],
   [
-    "several results",
+    "results",
     [simulation([user("q"), calling, { role: "tool", tool_messages: [tool("assistant")] }])],
     "(u:q A→f t:r!) =1",
   ],
@@ -65,7 +62,7 @@ itTells("a simulation of tau2-bench with %s", [
   ["no turns of its task", [results({ tasks: [ofTask([])] })], `(u:q A:h→f t:r u:r A:a) =1 & no:${scripted}`],
   ["no task", [results({})], "(u:q A:h→f t:r u:r A:a) =1"],
   [
-    "turns of its task in NeMo Gym",
+    "its task in NeMo Gym",
     [gym([], { task: ofTask(history), result: { ...ended, messages: later } })],
     "(u:q u:q a:h→f t:r u:r A:a) =1",
   ],
@@ -334,7 +331,7 @@ itTells("a sample of Inspect with %s", [
   ],
   ["audio", asking({ content: [{ type: "audio", audio: "a.wav" }] }), '"content":[{"type":"audio","audio":"a.wav"}]'],
   [
-    "null members",
+    "null",
     [inspect([sample({ messages: [{ ...user("q"), name: null }, generated] })])],
     '[{"role":"user","content":"q"},',
   ],
@@ -359,6 +356,10 @@ const compacting = (type: string) =>
   });
 const ids = { prompt_token_ids: [0], generation_token_ids: [0], generation_log_probs: [0] };
 const item = (text: string, more: object = {}) => said([{ type: "output_text", text }], more);
+const reasons = [
+  { type: "reasoning_text", text: "b" },
+  { type: "summary_text", text: "c" },
+];
 const saying = (...more: readonly object[]) => [
   gym([{ type: "message", ...said([{ type: "output_text", text: "a" }, ...more]) }]),
 ];
@@ -371,7 +372,7 @@ itTells("a rollout with %s", [
   ["a compaction of prime-rl that does not", [compacting("other")], "(u:brief A:a / u:q a:brief) =1"],
   ["the reason of a call of a trace", [trace({ calls: [{ node: 1, finish_reason: "abort" }] })], "(u:q A:a.abort) =1"],
   [
-    "logprobs of a trace without token ids",
+    "no token ids",
     [trace({ nodes: [{ message: user("q") }, node(0, said("a"), { logprobs: [-1] })] })],
     "(u:q A:a) =1",
   ],
@@ -382,7 +383,7 @@ itTells("a rollout with %s", [
   ["a text in HTML", [trl({ completion: "<s>3</s>" })], "(u:q A:<s>3</s>) =1"],
   ...["system", "system_prompt", "system_message"].map((key): Row => [key, [trl({ [key]: "s" })], "(s:s u:q A:a) =1"]),
   [
-    "the prompt of a row before it",
+    "a longer prompt",
     ["x\ny", "x\ny\nz"].map((prompt, at) => trl({ prompt, completion: at === 0 ? "" : "a" })),
     "A:a) =1",
   ],
@@ -402,7 +403,7 @@ itTells("a rollout with %s", [
     "(u:q A:a) =1 !no_turns: no message is recorded !no_turns: late",
   ],
   [
-    "an answer with token ids",
+    "an answer",
     [gym([item("0", { ...ids, generation_token_ids: [0, 1], generation_log_probs: [0, -1] })])],
     "(u:q A:0) =1",
   ],
@@ -418,16 +419,12 @@ itTells("a rollout with %s", [
   ],
   ["transitions", [gym([[{}]])], "transitions are not supported"],
   [
-    "an incomplete response",
+    "a cut response",
     [gym([], { response: { object: "response", status: "incomplete", ...reply } })],
     "(u:q A:a.incomplete) =1",
   ],
   ["a failed run with an answer", [gym(undefined, { exception_type: "E" })], "(u:q A:a) =1"],
-  [
-    "reasoning and a summary",
-    saying({ type: "reasoning_text", text: "b" }, { type: "summary_text", text: "c" }),
-    "(u:q A~b\nc:a) =1",
-  ],
+  ["reasoning and a summary", saying(...reasons), "(u:q A~b\nc:a) =1"],
   ["a refusal", saying({ type: "refusal", refusal: "b" }), '"content":"a","refusal":"b"'],
   ["audio", saying({ type: "output_audio", transcript: "b" }), "left out a part of type output_audio"],
   [

@@ -71,30 +71,18 @@ itTells("a conversion keeps %s", [
   ],
   ["a model of the sample", scored({ m: { value: 1 } }, { model_fallbacks: ["m"] }), fallback],
   ["no other model", scored({ m: { value: 1 } }, { model_fallbacks: [] }), `=1 & no:${fallback}`],
-  [
-    "a start and metrics of Harbor",
-    harbor(),
-    `"metrics":{"style":0.5},"metadata" & "start_time":"${trial.started_at}"}]}`,
-    "--from harbor",
-  ],
+  ["a start", harbor(), `"metrics":{"style":0.5},"metadata" & "start_time":"${trial.started_at}"}]}`, "--from harbor"],
   ["a submission", [miniSwe([user("q"), said("a")], { info: { submission: "d" } })], '"submission":"d"'],
   ["a policy", [trace({ info: { policy_version: 3 } })], '"initial_policy_version":3'],
+  ["the weight of a single reward", [trace({ rewards: { x: { score: 1, weight: 0.5 } } })], '"reward":0.5'],
   ["the sum of rewards", [trace({ rewards: { x: 1, y: 0.5 } })], '"reward":1.5'],
   [
     "the weights of rewards of an older trace",
     [trace({ rewards: { x: { score: 1, weight: 0.5 }, y: { score: 2, weight: 2 } } })],
     '"reward":4.5',
   ],
-  [
-    "facts of a trace",
-    [trace({ timing: { start: 0 } })],
-    '"metrics":{"rewards.x":1},"metadata":{"id":"t","task.key":"k"}}',
-  ],
-  [
-    "traces without ids",
-    [trace(), ...[2, 3].map((x) => trace({ id: undefined, rewards: { x } }))],
-    '"reward":2 & "reward":3',
-  ],
+  ["its facts", [trace({ timing: { start: 0 } })], '"metrics":{"rewards.x":1},"metadata":{"id":"t","task.key":"k"}}'],
+  ["no ids", [trace(), ...[2, 3].map((x) => trace({ id: undefined, rewards: { x } }))], '"reward":2 & "reward":3'],
   ["the total reward of verl", [verl({ reward: 1, overlong_reward: -1 })], '"reward":1'],
   ["a false reward", [chat({ reward: false })], '"reward":0 & converted the rewards true and false to 1 and 0'],
   ["values in metadata first", [chat({ lang: "a", metadata: { lang: "b" } })], '"metadata":{"lang":"b"}'],
@@ -103,16 +91,8 @@ itTells("a conversion keeps %s", [
     [{ prompt: "q", completions: ["a", "b"], rewards: [1, 0], note: ["x", "y"], other: ["z"] }],
     '"reward":1,"metadata":{"note":"x"}} & "reward":0,"metadata":{"note":"y"}}',
   ],
-  [
-    "the sampled tokens of verifiers",
-    [example({ token_usage: { input_tokens: 8, output_tokens: 2 } })],
-    '"output_tokens":2',
-  ],
-  [
-    "the sampled tokens of a row",
-    [chat({ usage: { prompt_tokens: 8, completion_tokens: 2 } })],
-    '"completion_tokens":2',
-  ],
+  ["a usage of verifiers", [example({ token_usage: { input_tokens: 8, output_tokens: 2 } })], '"output_tokens":2'],
+  ["a usage", [chat({ usage: { prompt_tokens: 8, completion_tokens: 2 } })], '"completion_tokens":2'],
   ...["image", "images", "videos", "audios"].map(
     (name): Row => [name, [trl({ [name]: ["i"] })], `"${name}":["i"],"reward"`],
   ),
@@ -187,18 +167,10 @@ const failure = { error: "ModelError", error_chain_repr: "ModelError('x')", erro
 const none = Object.fromEntries(Object.keys(failure).map((key) => [key, null]));
 
 itTells("a rollout that failed is an exception with %s", [
-  [
-    "an error of tau2-bench",
-    [simulation(undefined, { info: { error: "boom" }, ...infrastructure })],
-    "!infrastructure_error: boom",
-  ],
+  ["a text", [simulation(undefined, { info: { error: "boom" }, ...infrastructure })], "!infrastructure_error: boom"],
   ["the infrastructure", [simulation(undefined, infrastructure)], "!infrastructure_error: the infrastructure failed"],
   ["no reward", [simulation(undefined, { reward_info: null })], "!user_stop: the simulation has no reward_info"],
-  [
-    "an error of a row",
-    [trl(), trl({ reward: undefined, error: { type: "Timeout", message: "late" } })],
-    "=1 !Timeout: late",
-  ],
+  ["a row", [trl(), trl({ reward: undefined, error: { type: "Timeout", message: "late" } })], "=1 !Timeout: late"],
   [
     "an error of verifiers",
     [example({ completion: undefined, reward: 0, error: "boom" })],
@@ -230,11 +202,7 @@ itTells("a rollout that failed is an exception with %s", [
     '"trajectories":[],"exceptions":[{"type":"error","message":"late","traceback":"T"}]',
   ],
   ["Harbor's agent", run({ metadata: untried }, "a"), `${counted} & "type":"E"`],
-  [
-    "an unverified trial",
-    run({ metadata: { trial_name: "t", verifier_result: null } }, "a"),
-    `${counted} & "type":"unscored"`,
-  ],
+  ["no verifier", run({ metadata: { trial_name: "t", verifier_result: null } }, "a"), `${counted} & "type":"unscored"`],
   [
     "an error of mini-swe-agent",
     run({ metadata: { error: "late", traceback: "T" } }),
@@ -251,22 +219,18 @@ itTells("a rollout that failed is an exception with %s", [
   ["a mask", [gym([], { mask_sample: true })], '{"type":"masked"'],
   ["a mask of the configuration", [gym([], { instance_config: { mask_sample: true } })], '{"type":"masked"'],
   [
-    "a missing task",
+    "no task",
     ungraded({ grading_type: "unknown", grading_notes: "", status: "missing_task" }),
     '{"type":"missing_task"',
   ],
   [
-    "a grader's note",
+    "a note",
     ungraded({ grading_type: "unknown", grading_notes: "run failed", status: "error" }),
     '"message":"run failed"',
   ],
   ["a judge's error", ungraded({ segale_error: "actor_unavailable" }), '"message":"actor_unavailable"'],
   ["a judge that skipped", ungraded({ judge_skipped: true }), '"message":"judge_skipped is true"'],
-  [
-    "a judge's invalid response",
-    ungraded({ invalid_judge_response: true }),
-    '"message":"invalid_judge_response is true"',
-  ],
+  ["an invalid judge", ungraded({ invalid_judge_response: true }), '"message":"invalid_judge_response is true"'],
 ]);
 
 const filters = (...names: readonly string[]) => names.map((filter) => harness({ filter, r: undefined, m: 1 }));
@@ -311,11 +275,7 @@ itTells("a rollout is told with %s", [
     ],
     "left out a record without a rollout",
   ],
-  [
-    "an empty list of responses",
-    [harness(), harness({ doc_id: 1, resps: [[]] })],
-    "left out a record without a rollout",
-  ],
+  ["no response", [harness(), harness({ doc_id: 1, resps: [[]] })], "left out a record without a rollout"],
   ["no list of responses", [harness(), harness({ doc_id: 1, resps: [] })], "left out a record without a rollout"],
   ["no trace", [episode(true), episode(true, { id: "b", traces: [] })], "left out a record without a rollout"],
   ["a score of no filter", filters("none"), "pass --reward-from m"],
@@ -375,11 +335,7 @@ itTells("a rollout is told with %s", [
     [JSON.stringify(inspect([sample({ messages: [user("@")] })])).replace('"@"', deep)],
     "the record is nested too deeply",
   ],
-  [
-    "no version of a row",
-    ['{"group_index":0,"messages":[{"role":"user","trainable":false}]}'],
-    "found version 1, without",
-  ],
+  ["no version", ['{"group_index":0,"messages":[{"role":"user","trainable":false}]}'], "found version 1, without"],
   ["an older version of a row", ['{"format_version":1,"group_index":0,"group_json":"{}"}'], "found version 1, without"],
   ["a group of a row", ['{"format_version":2,"group_index":0.5,"group_json":"{}"}'], "group_index is not an integer"],
   [
@@ -387,18 +343,10 @@ itTells("a rollout is told with %s", [
     ['{"format_version":2,"group_index":0,"group_json":"{}","trajectory_index":0.5}'],
     "trajectory_index is not an integer",
   ],
-  [
-    "two formats",
-    [{ ...trl(), ...example(), doc_id: 0, arguments: [], resps: [], filtered_resps: [] }],
-    "[ambiguous-format]",
-  ],
+  ["two formats", [{ ...example(), doc_id: 0, arguments: [], resps: [], filtered_resps: [] }], "[ambiguous-format]"],
   ["data after a list", { "a.json": `[${JSON.stringify(trl())}] x` }, "other data follows the list of records"],
   ["a task of no name", { "result.json": '{"a":1}' }, "so the group is unknown", "--from harbor"],
-  [
-    "another role in a failed row",
-    [trl({ prompt: [{ role: "tutor", content: "q" }], completion: [said("a")] })],
-    "[unknown-role]",
-  ],
+  ["another role", [trl({ prompt: [{ role: "tutor", content: "q" }], completion: [said("a")] })], "[unknown-role]"],
   ["a decoded prompt", [trl({ step: 0, advantage: 0 })], "note: converted each prompt to one message"],
   [
     "a NaN of several completions",
