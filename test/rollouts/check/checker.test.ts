@@ -193,49 +193,36 @@ describe("the checker", () => {
     }
   });
 
-  for (const { what, answers, ids = ["a", "b"], count, inHistory = false } of [
-    { what: "counts a result without an id for the oldest call", answers: [undefined, "b"], count: 0 },
-    { what: "counts one result for one of two calls of one id", answers: ["a"], ids: ["a", "a"], count: 1 },
-    { what: "counts two results for two calls of one id", answers: ["a", "a"], ids: ["a", "a"], count: 0 },
-    {
-      what: "counts a result without an id for one of several calls of one id",
-      answers: [undefined],
-      ids: ["a", "a"],
-      count: 1,
-    },
-    {
-      what: "counts results without an id for the calls that have waited longest",
-      answers: ["a", undefined, "a"],
-      ids: ["a", "b", "a"],
-      count: 0,
-    },
-    { what: "counts no result for the calls of its own message", answers: ["c"], count: 3 },
-    { what: "counts no calls of histories", answers: ["a", "b"], count: 0, inHistory: true },
-  ]) {
-    // The checker finds many calls in a map.
-    it.each([0, 100])(`${what}, after %i other tool calls`, (others) => {
+  // The checker finds many calls in a map. A result without an id is `-`.
+  describe.each([0, 100])("after %i other tool calls", (others) => {
+    it.each<[what: string, calls: string, results: string, count: number, inHistory?: boolean]>([
+      ["a result without an id for the oldest call", "a b", "- b", 0],
+      ["one result for one of two calls of one id", "a a", "a", 1],
+      ["two results for two calls of one id", "a a", "a a", 0],
+      ["a result without an id for one of several calls of one id", "a a", "-", 1],
+      ["results without an id for the calls that have waited longest", "a b a", "a - a", 0],
+      ["no result for the calls of its own message", "a b", "c", 3],
+      ["no calls of histories", "a b", "a b", 0, true],
+    ])("counts %s", (_, calls, results, count, inHistory = false) => {
       const callOf = (id: string, at: number) => ({
         id,
         type: "function",
         function: { name: `f${at}`, arguments: "" },
       });
       const other = Array.from({ length: others }, (_, at) => `other-${at}`);
-      const calling = { role: "assistant", tool_calls: [...ids, ...other].map(callOf) };
-      const results = [...answers, ...other].map((id) => ({
-        role: "tool",
-        content: "",
-        tool_call_id: id,
+      const calling = { role: "assistant", tool_calls: [...calls.split(" "), ...other].map(callOf) };
+      const answers = [...results.split(" "), ...other].map((id) => ({
+        ...{ role: "tool", content: "", tool_call_id: id === "-" ? undefined : id },
         ...(id === "c" ? { tool_calls: [callOf("c", 9)] } : {}),
       }));
-      const messages_and_choices = [calling, ...results, { role: "assistant", content: "a" }];
+      const messages_and_choices = [calling, ...answers, { role: "assistant", content: "a" }];
       const additional_histories = inHistory ? [{ messages_and_choices: [calling] }] : [];
       const line = JSON.stringify({ messages_and_choices, reward: 1, additional_histories });
       // Ids are equal in any spelling.
-      for (const text of [line, line.replace('"tool_call_id":"a"', String.raw`"tool_call_id":"\u0061"`)]) {
+      for (const text of [line, line.replace('"tool_call_id":"a"', String.raw`"tool_call_id":"\u0061"`)])
         expect(foundIn(Buffer.from(text)).counts["missing-tool-result"] ?? 0).toBe(count);
-      }
     });
-  }
+  });
 
   it("reports the line and column of the value with a secret, and the byte of the secret in the file", () => {
     const content = 'é "p" ghp_bIJgCDdqpnffFICvUYT0PqNHDWfKFQao4RFs';

@@ -1,7 +1,5 @@
-/** The keys that join records to groups and rollouts. */
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { convertHere as convert, type Files, folderOf, itTells, notesHere } from "./converting.ts";
+import { convertHere as convert, type Files, itTells, notesHere } from "./converting.ts";
 import * as records from "./records.ts";
 import { agent, asks, atif, miniSwe, said, trl, user } from "./records.ts";
 
@@ -121,67 +119,63 @@ itTells("a group is not written if it could contain more: %s", [
   ["two rows", [chat("a", { k: 1 }), chat("b", { k: 1 })], "A:a) =1 (u:q A:b) =1 & no:several files", "--group-by k"],
 ]);
 
-describe("traces of verifiers v1", () => {
-  const nest = (path: string, value: unknown): object => {
-    const [key = "", ...rest] = path.split(".");
-    return { [key]: rest.length === 0 ? value : nest(rest.join("."), value) };
-  };
-  const trace = (answer: string, more: object) => ({
-    ...{ id: answer, task: { key: "k" }, rewards: { x: 1 }, ...more },
-    nodes: [{ message: user("q") }, { parent: 0, sampled: true, message: said(answer) }],
-  });
-  const tracesOf = (path: string, values: string) =>
-    [...values].map((value, at) => trace("abc"[at] ?? "", nest(path, value)));
-
-  it.each(
-    "group.id group_id info.group_id task.key task.hash task.data run.work.step run.step run.id run.work.type run.type env.id env_name info.env_name".split(
-      " ",
-    ),
-  )("are one group only if they have the same %s", async (path) => {
-    expect(await answersOf({ "a.jsonl": tracesOf(path, "xyx") })).toBe("ac b");
-  });
-
-  it.each([
-    ["another type of run", "train", "a b"],
-    ["a resumed evaluation", "eval", "ab"],
-  ])("with other ids of runs can be one group in %s", async (_, type, groups) => {
-    const traces = ["a", "b"].map((id) => trace(id, { run: { type, id } }));
-    expect(await answersOf({ "a.jsonl": traces })).toBe(groups);
-  });
-
-  it.each([
-    ["a UUID", "00000000-0000-4000-8000-000000000001", "ab"],
-    ["a number", "1", "a b"],
-  ])("of several files are one group if its id is %s", async (_, id, groups) => {
-    const [a, b] = ["a", "b"].map((answer) => [trace(answer, { group: { id } })]);
-    expect(await answersOf({ "a.jsonl": a ?? [], "b.jsonl": b ?? [] })).toBe(groups);
-  });
+/** An object with a value at a path. */
+const nest = (path: string, value: unknown): object => {
+  const [key = "", ...rest] = path.split(".");
+  return { [key]: rest.length === 0 ? value : nest(rest.join("."), value) };
+};
+const trace = (answer: string, more: object) => ({
+  ...{ id: answer, task: { key: "k" }, rewards: { x: 1 }, ...more },
+  nodes: [{ message: user("q") }, { parent: 0, sampled: true, message: said(answer) }],
 });
 
-describe("rows of verifiers", () => {
-  const row = (answer: string, more: object) => {
-    return { prompt: [user("q")], completion: [said(answer)], reward: 1, task: "t", answer: "4", ...more };
-  };
+it.each(
+  "group.id group_id info.group_id task.key task.hash task.data run.work.step run.step run.id run.work.type run.type env.id env_name info.env_name".split(
+    " ",
+  ),
+)("traces of verifiers v1 are one group only if they have the same %s", async (path) => {
+  const traces = [..."xyx"].map((value, at) => trace("abc"[at] ?? "", nest(path, value)));
+  expect(await answersOf({ "a.jsonl": traces })).toBe("ac b");
+});
 
-  it.each<[string, string, readonly object[]]>([
-    ["of an environment are not in the group of a row without one", "a b", [{ task: "e" }, { task: undefined }]],
-    [
-      "of another example with an empty prompt are another group",
-      "a b",
-      [0, 1].map((id) => ({ id, prompt: [user("")] })),
-    ],
-    ["of the same prompt are one group, whatever their numbers are", "ab", [{ id: 0 }, { id: 1 }]],
-  ])("%s", async (_, groups, more) => {
-    const rows = more.map((one, at) => row("ab"[at] ?? "", "id" in one ? one : { example_id: 1, ...one }));
-    expect(await answersOf({ "a.jsonl": rows }, ["--from", "verifiers-v0"])).toBe(groups);
-  });
+const ofFiles = (id: string) => ({
+  "a.jsonl": [trace("a", { group: { id } })],
+  "b.jsonl": [trace("b", { group: { id } })],
+});
+const runs = (type: string) => ({ "a.jsonl": ["a", "b"].map((id) => trace(id, { run: { type, id } })) });
+const old = (...more: readonly object[]) =>
+  more.map((one, at) => records.example({ completion: [said("abcd"[at])], answer: "4", ...one }));
+const unnumbered = { example_id: undefined };
+const named = { example_id: 1, group_id: "h" };
+const cutExample = JSON.stringify({ ...named, ...old({})[0] }).slice(0, -30);
 
-  it("that are truncated break only their own group", async () => {
-    const rows = ["a", "b", "c"].map((answer, at) => row(answer, { group_id: at === 0 ? "g" : "h", example_id: 1 }));
-    const cut = JSON.stringify({ group_id: "h", example_id: 1, ...row("d", {}) }).slice(0, -30);
-    const skipping = ["--on-invalid", "skip", "--rejects", join(folderOf({}), "rejects.jsonl")];
-    expect(await answersOf({ "a.jsonl": [...rows, cut] }, ["--from", "verifiers-v0", ...skipping])).toBe("a");
-  });
+it.each<[what: string, groups: string, files: Files, ...args: string[]]>([
+  ["traces of other training runs", "a b", runs("train")],
+  ["traces of a resumed evaluation", "ab", runs("eval")],
+  ["traces of several files whose group is a UUID", "ab", ofFiles("00000000-0000-4000-8000-000000000001")],
+  ["traces of several files whose group is a number", "a b", ofFiles("1")],
+  ["a row without an environment", "a b", { a: old({ task: "e" }, { task: undefined }) }, "--from", "verifiers-v0"],
+  [
+    "other examples with an empty prompt",
+    "a b",
+    { a: old(...[0, 1].map((id) => ({ ...unnumbered, id, prompt: [user("")] }))) },
+    ...["--from", "verifiers-v0"],
+  ],
+  [
+    "other numbers of one prompt",
+    "ab",
+    { a: old(...[0, 1].map((id) => ({ ...unnumbered, id }))) },
+    "--from",
+    "verifiers-v0",
+  ],
+  [
+    "a truncated row, which breaks only its own group",
+    "a",
+    { a: [...old({ ...named, group_id: "g" }, named, named), cutExample] },
+    ...["--from", "verifiers-v0", "--on-invalid", "skip"],
+  ],
+])("rows of verifiers are groups with %s", async (_, groups, files, ...args) => {
+  expect(await answersOf(files, args)).toBe(groups);
 });
 
 describe("rollouts of different models are never one group", () => {

@@ -153,30 +153,12 @@ describe("the keys of the page", () => {
 describe("a served page", () => {
   it("keeps its token from the URL, asks until the input is read, and reports refusals, another read and the end", async () => {
     const reading = { progress: { phase: "reading", done: 1, of: 4 } };
+    const lists = { notes: [], files: ["a.jsonl"], rules: [], series: [], findings: [], filteredOut: [] };
+    const counts = { groups: 0, trajectories: 0, failures: 0, trainable: 0, truncated: 0 };
     const summary = {
-      ...{
-        notes: [],
-        files: ["a.jsonl"],
-        fileCount: 1,
-        groupFiles: 1,
-        rules: [],
-        series: [],
-        findings: [],
-        filteredOut: [],
-      },
-      ...{ stepName: "step", scale: [0, 1] },
-      groups: { read: 0, rejected: 0 },
-      trajectories: { read: 0, rejected: 0 },
-      all: {
-        groups: 0,
-        trajectories: 0,
-        failures: 0,
-        trainable: 0,
-        truncated: 0,
-        mean: null,
-        spread: null,
-        ci95: null,
-      },
+      ...{ ...lists, fileCount: 1, groupFiles: 1, stepName: "step", scale: [0, 1] },
+      ...{ groups: { read: 0, rejected: 0 }, trajectories: { read: 0, rejected: 0 } },
+      all: { ...counts, mean: null, spread: null, ci95: null },
     };
     const asked: string[] = [];
     let state: object = reading;
