@@ -1,8 +1,7 @@
-import { spawnSync } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { endOf, newHome, startInTurn } from "../../support/run.ts";
+import { endOf, startInTurn } from "../../support/run.ts";
 import { json } from "../../support/server.ts";
 import { key, models, openHome } from "./home.ts";
 
@@ -42,33 +41,6 @@ describe("rollcall auth login", () => {
     });
   });
 
-  it("gives the next command with the name by which rollcall was started", async () => {
-    const words = ["auth", "login", "--with-token", "--no-check", "--base-url", "https://a.example", "--json"];
-    const ran = spawnSync(process.execPath, ["bin/rollcall.js", ...words], {
-      ...{ env: { PATH: process.env.PATH, ...newHome() }, input: key, encoding: "utf8" },
-    });
-    expect(JSON.parse(ran.stdout).next).toBe("node bin/rollcall.js log <model-id> <file> --split <name>");
-  });
-
-  it("saves a key for one use, tests the key with a read, and saves a user name", async () => {
-    const { server, auth, saved } = await openHome([{ answer: json({ call: null }) }]);
-    const login = `login --with-token --base-url ${server.url}`;
-    const calls = await auth(`${login} --for calls --username anna --project team/project`, { stdin: key });
-    expect(calls.code).toBe(0);
-    expect(saved("settings.json")).toEqual({ default: { base_url: server.url, project: "team/project" } });
-    expect(server.received[0]?.headers.authorization).toBe(`Basic ${Buffer.from(`anna:${key}`).toString("base64")}`);
-    const log = await auth(`${login} --for log`, { stdin: "wk-log" });
-    expect(log.stderr).toContain("the key was not tested: only `rollcall log` sends it");
-    expect(log.stderr).not.toContain("auth status --check");
-    expect(log.stderr).toContain("next: `rollcall log <model-id> <file> --split <name>`");
-    expect(saved("credentials.json")).toEqual({
-      default: {
-        calls: { key, origin: server.url, username: "anna" },
-        log: { key: "wk-log", origin: server.url },
-      },
-    });
-  });
-
   it.each([
     ["blank lines", "", "\n \r\n\n", "no key was given"],
     ["a URL as the key", "", "https://train.example", "it is a URL"],
@@ -94,13 +66,6 @@ describe("rollcall auth login", () => {
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toContain(said);
     if (!args.includes("1234")) expect(stderr).not.toContain("1234");
-    expect(existsSync(home.XDG_CONFIG_HOME)).toBe(false);
-  });
-
-  it("sends no key to another host over plain http", async () => {
-    const { auth, home } = await openHome();
-    const args = "login --with-token --base-url http://a.example --inference-base-url http://a.example";
-    expect((await auth(args, { stdin: key })).code).toBe(2);
     expect(existsSync(home.XDG_CONFIG_HOME)).toBe(false);
   });
 

@@ -467,15 +467,6 @@ describe.skipIf(!hasPostgres)("runs that share a ledger in PostgreSQL", { tags: 
     await Promise.all([first.ledger.close(), second.ledger.close()]);
   });
 
-  it("record requests of 100,000 calls", async () => {
-    const { first, second } = await two();
-    const calls = Array.from({ length: 100_000 }, (_, at) => `019a3f00-0000-7000-8000-${String(at).padStart(12, "0")}`);
-    const id = String(await first.own.recordRequest(entryOf("a")));
-    await first.own.recordOutcome(id, { ...settlement, calls: JSON.stringify(calls), state: "logged" });
-    for await (const entry of second.ledger.entries({})) expect(entry.calls).toEqual(calls);
-    await Promise.all([first.ledger.close(), second.ledger.close()]);
-  });
-
   it("retry requests that were not sent, and release them at their end", async () => {
     const { first, second } = await two();
     const id = String(await first.own.recordRequest(entryOf("a", "b")));
