@@ -4,11 +4,6 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { runHere } from "../../support/here.ts";
-import { runRollcall } from "../../support/run.ts";
-
-interface Group {
-  readonly trajectories: readonly object[];
-}
 
 type Rows = readonly (object | string)[];
 
@@ -115,13 +110,6 @@ export const itTells = (title: string, rows: readonly Row[]): void => {
       else expect(text).toContain(part);
     }
   });
-};
-
-/** Converts files in their order. Returns the groups, and the positions and messages of errors. */
-export const convertFiles = async (files: Files, { args = [] }: { readonly args?: readonly string[] } = {}) => {
-  const ran = await runRollcall(["convert", ...Object.keys(files), ...args], { cwd: folderOf(files) });
-  const groups: readonly Group[] = ran.stdout.split("\n").flatMap((line) => (line === "" ? [] : JSON.parse(line)));
-  return { code: ran.code, groups, errors: ran.stderr.split("\n").filter((line) => line.includes(" error: ")) };
 };
 
 /** Converts files in this process. Returns the groups, or the errors. */

@@ -147,6 +147,11 @@ const old = (...more: readonly object[]) =>
   more.map((one, at) => records.example({ completion: [said("abcd"[at])], answer: "4", ...one }));
 const unnumbered = { example_id: undefined };
 const named = { example_id: 1, group_id: "h" };
+const spellings = old(
+  { ...unnumbered, id: 0, info: { a: 1, b: [2] } },
+  { ...unnumbered, id: 1, info: '{"b":[2],"a":1.0}', prompt: [{ ...user("q"), tool_calls: null, timestamp: 1 }] },
+  { ...unnumbered, id: 0, info: { a: 2 } },
+);
 const cutExample = JSON.stringify({ ...named, ...old({})[0] }).slice(0, -30);
 
 it.each<[what: string, groups: string, files: Files, ...args: string[]]>([
@@ -155,6 +160,7 @@ it.each<[what: string, groups: string, files: Files, ...args: string[]]>([
   ["traces of several files whose group is a UUID", "ab", ofFiles("00000000-0000-4000-8000-000000000001")],
   ["traces of several files whose group is a number", "a b", ofFiles("1")],
   ["a row without an environment", "a b", { a: old({ task: "e" }, { task: undefined }) }, "--from", "verifiers-v0"],
+  ["other spellings of a prompt and info", "ab c", { "results.jsonl": spellings }],
   [
     "other examples with an empty prompt",
     "a b",

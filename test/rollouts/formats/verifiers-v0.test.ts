@@ -2,20 +2,12 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runRollcall } from "../../support/run.ts";
-import { convertFiles, convertHere, folderOf } from "./converting.ts";
-import { example, user } from "./records.ts";
+import { folderOf, itTells } from "./converting.ts";
+import { example } from "./records.ts";
 
 const row = example();
 
 describe("results of verifiers v0", () => {
-  it("of older versions are one group if only the spelling of their prompt and info differs", async () => {
-    const { example_id: _, ...older } = { ...row, id: 0, answer: "4", info: { a: 1, b: [2] } };
-    const sent = { ...user("q"), tool_calls: null, timestamp: 1 };
-    const rows = [older, { ...older, id: 1, prompt: [sent], info: '{"b":[2],"a":1.0}' }, { ...older, info: { a: 2 } }];
-    const groups = await convertHere({ "results.jsonl": rows });
-    expect(groups).toMatchObject([{ trajectories: [{}, {}] }, { trajectories: [{}] }]);
-  });
-
   it("have no groups next to a row that is cut off, until the row is complete", async () => {
     const rows = [0, 0, 0, 1, 1, 1, 2, 2, 2].map((example_id, at) =>
       JSON.stringify({ ...row, example_id, reward: at }),
@@ -34,26 +26,25 @@ describe("results of verifiers v0", () => {
     );
     writeFileSync(join(folder, "results.jsonl"), rows.join("\n"));
     expect(await log()).toMatchObject({ read: 3, logged: 1, already_logged: 2 });
-    // If groups are mixed, or could be mixed, the row can belong to any group.
-    const lone = [0, 1, 2].map((example_id) => JSON.stringify({ ...row, example_id }));
-    const { code } = await convertFiles({ "results.jsonl": [...lone, '{"example'].join("\n") }, { args: skipping });
-    expect(code).toBe(3);
-    const convert = async (last: string) => {
-      const files = { "results.jsonl": [...lone, last].join("\n") };
-      const { groups, errors } = await convertFiles(files, { args: skipping });
-      return [groups.length, errors.length];
-    };
-    // A row that is cut off after its example_id belongs to the group of that id.
-    expect(await convert('{"example_id":2,"pro')).toEqual([2, 1]);
-    // A line of another program belongs to no group.
-    expect(await convert('{"event":"log"}')).toEqual([3, 1]);
-    const mixed = [0, 1, 0, 1].map((example_id, at) => JSON.stringify({ ...row, example_id, reward: at }));
-    const { errors } = await convertFiles({ "results.jsonl": [...mixed, '{"example'].join("\n") });
-    expect(errors.map((error) => error.replace(/: error: .*\[/, " ["))).toEqual([
-      "results.jsonl:1 [ambiguous-group]",
-      "results.jsonl:5:10 [json-truncated]",
-    ]);
   });
+
+  const lone = [0, 1, 2].map((example_id) => example({ example_id, reward: example_id }));
+  const mixed = [0, 1, 0, 1].map((example_id, reward) => example({ example_id, reward }));
+  itTells("can be in a group of %s", [
+    ["any example if a row is cut off before its id", [...lone, '{"example'], "no:(u", "--on-invalid skip"],
+    [
+      "its own example if a row is cut off after its id",
+      [...lone, '{"example_id":2,"pro'],
+      "=0 & =1 & no:=2",
+      "--on-invalid skip",
+    ],
+    ["no example if a line is of another program", [...lone, '{"event":"log"}'], "=0 & =1 & =2", "--on-invalid skip"],
+    [
+      "each example if examples are mixed",
+      [...mixed, '{"example'],
+      "a.jsonl:1: error: & [ambiguous-group] & a.jsonl:5:10: error: & [json-truncated]",
+    ],
+  ]);
 
   it("are rejected byte for byte if they are broken, and a rerun after a fix logs only them", async () => {
     const broken = { ...row, example_id: 1, completion: 3 };
