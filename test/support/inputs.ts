@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
+import { readRoot } from "../../src/json/table.ts";
 import { logDataset } from "../../src/logging/send/log-dataset.ts";
 import type { LogEvents, LogPolicy, LogTools } from "../../src/logging/send/policy.ts";
 import { type Dataset, readDataset } from "../../src/rollouts/dataset/read-dataset.ts";
@@ -107,12 +108,16 @@ export const problemsOf = async (files: readonly string[], asked: ReadOptions = 
     .map(({ rule, line, column, path = [] }) => [rule, `${line}:${column}`, path.join(".")].join(" ").trim());
 };
 
-export const makeAnswer = (status: number, more: Partial<Extract<Attempt, { kind: "answered" }>> = {}): Attempt => ({
+export const makeAnswer = (
+  status: number,
+  { bytes = Buffer.from("{}"), ...more }: Partial<Extract<Attempt, { kind: "answered" }>> = {},
+): Attempt => ({
   kind: "answered",
   status,
   ...{ retryAfterMs: undefined, hasRetryAfter: false, isWebPage: false },
   headers: {},
-  bytes: Buffer.from("{}"),
+  bytes,
+  json: readRoot(bytes),
   isCut: false,
   isBodySent: true,
   failure: undefined,

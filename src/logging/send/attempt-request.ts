@@ -1,6 +1,8 @@
 /** Attempts a request until its outcome is final or no retry is allowed, and finds its calls' ids. */
 
-import { getValue, parseJson } from "../../json/json-bytes.ts";
+import { openBracket, quote, sliceText, walkItems } from "../../json/json-bytes.ts";
+import { firstByteOf, type JsonValue, memberAt, spanOf } from "../../json/table.ts";
+import { Breaks } from "../../system/breaks.ts";
 import type { Retry } from "../../wire/client/build-request.ts";
 import type { Attempt } from "../../wire/client/client.ts";
 import { isQuotaUsedUp } from "../../wire/client/failures.ts";
@@ -8,6 +10,7 @@ import { logTrajectories } from "../../wire/contract/endpoint.ts";
 import type { RecordedRequest } from "../ledger/run-ledger.ts";
 import { type Delivery, reportProgress, type SentRequest } from "./delivery.ts";
 import { classifyAttempt, isFinal, joinOutcomes, outcomeFacts } from "./outcome.ts";
+import type { LogTools } from "./policy.ts";
 import { composeBody } from "./request-body.ts";
 
 /** Returns the last attempt. */
@@ -18,7 +21,7 @@ export const attemptUntilFinal = async (delivery: Delivery, request: SentRequest
   for (let next = 2; ; next++) {
     const waitedMs = firstEndMs === undefined ? 0 : host.elapsed() - firstEndMs;
     const attempt = await attemptOnce(delivery, request, waitedMs);
-    const outcome = applyAttempt(delivery, request, attempt);
+    const outcome = await applyAttempt(delivery, request, attempt);
     if (isFinal(outcome)) return attempt;
     const { recorded, lastAttempt } = request;
     await runLedger.recordOutcome(recorded, { ...lastAttempt, state: outcomeFacts[request.outcome].state });
@@ -37,14 +40,14 @@ export const attemptUntilFinal = async (delivery: Delivery, request: SentRequest
 };
 
 /** Updates the request. Returns the outcome of this attempt alone. */
-const applyAttempt = ({ dataset, tools }: Delivery, request: SentRequest, attempt: Attempt) => {
+const applyAttempt = async ({ dataset, tools }: Delivery, request: SentRequest, attempt: Attempt) => {
   const outcome = classifyAttempt(attempt);
   const isAnswered = attempt.kind === "answered";
   let calls = emptyCallList;
   if (isAnswered && outcome === "logged") {
     // The service records at most one call for each trajectory.
     const maxCalls = request.groups.reduce((sum, group) => sum + dataset.groups.trajectoriesOf(group), 0);
-    calls = findCallList(attempt.bytes, maxCalls, tools.redact);
+    calls = await findCallList(attempt.json, maxCalls, tools);
   }
   request.lastAttempt = { status: isAnswered ? attempt.status : null, cause: isAnswered ? null : attempt.code, calls };
   request.outcome = joinOutcomes(request.outcome, outcome);
@@ -53,7 +56,9 @@ const applyAttempt = ({ dataset, tools }: Delivery, request: SentRequest, attemp
 };
 
 const canRetry = ({ policy, runLedger }: Delivery, recorded: RecordedRequest, attempt: Attempt) => {
-  if (attempt.kind === "answered" && isQuotaUsedUp(attempt.status, attempt.bytes)) return false;
+  // A service that honors keys would repeat its answer, and another would log a part again.
+  const isStated = attempt.kind === "answered" && attempt.status < 300 && !attempt.isWebPage;
+  if (isStated || (attempt.kind === "answered" && isQuotaUsedUp(attempt.status, attempt.bytes))) return false;
   return classifyAttempt(attempt) !== "unknown" || policy.onUnknown === "resend" || runLedger.isKeyHonored(recorded);
 };
 
@@ -92,10 +97,16 @@ export const emptyCallList = "[]";
 const maxCallIdBytes = 200;
 
 /** Assumed: the key is `call_ids`. Returns the ids as JSON, or `[]` if they are missing or invalid. */
-const findCallList = (body: Uint8Array, maxCalls: number, redact: (json: string) => string) => {
-  const calls = getValue(parseJson(Buffer.from(body).toString("utf8"))?.value, ["call_ids"]);
-  const isId = (id: unknown) => typeof id === "string" && Buffer.byteLength(id) <= maxCallIdBytes;
-  return Array.isArray(calls) && calls.length <= maxCalls && calls.every(isId)
-    ? redact(JSON.stringify(calls))
-    : emptyCallList;
+const findCallList = async (reply: JsonValue | undefined, maxCalls: number, { redact }: LogTools) => {
+  const list = memberAt(reply, "call_ids");
+  if (!reply || !list) return emptyCallList;
+  const { bytes } = reply.table;
+  const breaks = new Breaks();
+  const ids: string[] = [];
+  for (const span of firstByteOf(list) === openBracket ? walkItems(bytes, spanOf(list).start) : []) {
+    const isId = bytes[span.start] === quote && span.end - span.start <= maxCallIdBytes;
+    if (!isId || ids.push(sliceText(bytes, span)) > maxCalls) return emptyCallList;
+    if (breaks.isDue()) await breaks.take();
+  }
+  return redact(`[${ids.join()}]`);
 };

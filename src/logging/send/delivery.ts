@@ -38,12 +38,11 @@ export interface SentRequest extends PlannedRequest {
 export class SendResult {
   readonly replies: { status: number; bytes: number; body: Uint8Array | undefined; isLogged: boolean }[] = [];
   replyBytes = 0;
-  /** Answers to logged requests that are incomplete, not JSON, or state an error. */
+  /** Answers to logged requests that are incomplete or not JSON. */
   readonly doubtfulReplies: {
     request: string | number;
     status: number;
     readBytes: number | undefined;
-    said: string | undefined;
   }[] = [];
   firstCall: string | undefined;
   attempted = 0;

@@ -49,7 +49,7 @@ export const joinOutcomes = <Name extends Outcome>(earlier: Name, later: Name): 
 export const classifyAttempt = (attempt: Attempt): Outcome => {
   if (attempt.kind === "broken") return attempt.isBodySent ? "unknown" : "not_sent";
   const { status, isBodySent, hasRetryAfter } = attempt;
-  if (status >= 200 && status < 300) return attempt.isWebPage ? "unknown" : "logged";
+  if (status >= 200 && status < 300) return attempt.failure ? "unknown" : "logged";
   if (status === 413) return "too_large";
   // Assumed: a 503 with Retry-After says that the request was not processed.
   if (status === 429 || status === 408 || (status === 503 && hasRetryAfter)) return "not_processed";

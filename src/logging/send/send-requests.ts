@@ -2,10 +2,8 @@
 
 import { Failure, isFailure, toFailure } from "../../failure.ts";
 import { getValue, parseJson } from "../../json/json-bytes.ts";
-import { findFault } from "../../json/reader.ts";
 import { collectContents } from "../../rollouts/dataset/group-bytes.ts";
 import type { Answer, Attempt } from "../../wire/client/client.ts";
-import { findStatedError } from "../../wire/client/failures.ts";
 import { findGroups } from "../ledger/entries.ts";
 import { attemptUntilFinal, emptyCallList } from "./attempt-request.ts";
 import { cutGroups, type Delivery, reportProgress, type SentRequest, stopAfterRequest } from "./delivery.ts";
@@ -177,7 +175,7 @@ const recordOutcome = async (delivery: Delivery, request: SentRequest) => {
 /** If all answers together are larger, rollcall prints none of them (output.md). */
 const maxPrintedBytes = 64 * 1024;
 
-const addReply = ({ sent, tools }: Delivery, { lastAttempt, recorded, number }: SentRequest, answer: Answer) => {
+const addReply = ({ sent }: Delivery, { lastAttempt, recorded, number }: SentRequest, answer: Answer) => {
   const { status, bytes: body, isCut } = answer;
   const isLogged = classifyAttempt(answer) === "logged";
   sent.replyBytes += body.length;
@@ -186,14 +184,8 @@ const addReply = ({ sent, tools }: Delivery, { lastAttempt, recorded, number }: 
   if (!isLogged) return;
   const hasCalls = lastAttempt.calls !== emptyCallList;
   if (hasCalls) sent.firstCall ??= findFirstCall(lastAttempt.calls);
-  const said = isCut ? undefined : findStatedError(body, tools.clean);
-  if (isCut || said !== undefined || (!hasCalls && body.length > 0 && findFault(body)))
-    sent.doubtfulReplies.push({
-      request: recorded.id ?? number,
-      status,
-      readBytes: isCut ? body.length : undefined,
-      said,
-    });
+  if (isCut || (body.length > 0 && !answer.json))
+    sent.doubtfulReplies.push({ request: recorded.id ?? number, status, readBytes: isCut ? body.length : undefined });
 };
 
 const countLogged = async ({ progress, runLedger }: Delivery, request: SentRequest, attempt: Attempt) => {

@@ -169,18 +169,15 @@ export const runRules = {
   "error-in-response": warning<{
     request: string | number;
     status: number;
-    said: string | undefined;
     readBytes: number | undefined;
   }>({
-    message: ({ request, status, said, readBytes }) => {
-      const unread = readBytes === undefined ? "is not JSON" : `was cut after ${formatRoundedSize(readBytes)}`;
-      const fault = said === undefined ? unread : `states an error: ${said}`;
+    message: ({ request, status, readBytes }) => {
+      const fault = readBytes === undefined ? "is not JSON" : `was cut after ${formatRoundedSize(readBytes)}`;
       return `the service answered ${status} to request ${request}, so its groups count as logged, but the answer ${fault}`;
     },
     advice:
-      "check whether the service has these groups. If not, fix the stated cause or base_url, and log only these groups from a new file with --resend-logged",
-    about:
-      "Some services report errors with a success status, and a proxy can answer instead of the service. The status decides the outcome.",
+      "check whether the service has these groups. If not, fix base_url, and log only these groups from a new file with --resend-logged",
+    about: "A proxy can answer instead of the service, or cut its answer. The status decides the outcome.",
   }),
   "refused-by-service": error<{ text: string }>({
     message: ({ text }) => text,

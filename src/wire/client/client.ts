@@ -2,13 +2,14 @@
 
 import type { Failure } from "../../failure.ts";
 import { bomLength } from "../../json/json-bytes.ts";
+import type { JsonValue } from "../../json/table.ts";
 import type { Endpoint, PathValues } from "../contract/endpoint.ts";
 import type { ClientOptions, Retry } from "./build-request.ts";
 import { buildHeaders, findTarget, toShownHeaders, traceRequest } from "./build-request.ts";
 import type { Connections } from "./connections.ts";
 import * as exchanges from "./exchange.ts";
 import * as failures from "./failures.ts";
-import { decodeBody, isWebPage } from "./reply-body.ts";
+import { decodeBody, findStatedError, isWebPage, readReplyJson } from "./reply-body.ts";
 import * as retries from "./retry.ts";
 
 /** The service computes metrics before it answers a log request. */
@@ -16,6 +17,9 @@ const logSilenceMs = 300_000;
 
 /** Enough for the call ids of a million trajectories. */
 const maxLogReplyBytes = 64 * 1024 * 1024;
+
+/** Each part of the request has a status (RFC 4918, 13). */
+const multiStatus = 207;
 
 interface RequestContent
   extends Pick<exchanges.OutgoingRequest, "body" | "totalMs" | "connectMs" | "signal" | "maxReplyLength"> {
@@ -42,6 +46,9 @@ export interface Answer extends Omit<failures.AttemptResult, "credential" | "err
   readonly status: number;
   /** True if the body is incomplete or cannot be decompressed. */
   readonly isCut: boolean;
+  /** The body of a success status; undefined if it is not JSON. */
+  readonly json?: JsonValue | undefined;
+  /** With a success status, the answer is a web page, or says that not all is logged. */
   readonly failure: Failure | undefined;
 }
 
@@ -110,8 +117,10 @@ export class ServiceClient {
     const bytes = reply.bytes.subarray(bomLength(reply.bytes));
     const answer = { kind: "answered", ...reply, bytes, isCut: error !== undefined } as const;
     if (retries.isSuccess(status)) {
-      const failure = isWebPage ? failures.invalidReply(context, { ...reply, status }) : undefined;
-      return { ...answer, status, failure };
+      const json = error ? undefined : readReplyJson(bytes);
+      const isFailed = isWebPage || status === multiStatus || findStatedError(json) !== undefined;
+      const failure = isFailed ? failures.invalidReply(context, { ...reply, bytes, status }) : undefined;
+      return { ...answer, status, json, failure };
     }
     const failure = failures.toReplyFailure(context, tried);
     if (status !== undefined) return { ...answer, status, failure };

@@ -3,12 +3,12 @@ import { cutText, fieldPrefix, inProfile } from "../../text/sentences.ts";
 import { formatMiB, formatSeconds, maxTimerMs } from "../../text/units.ts";
 import { type Credential, urlSettingName } from "../contract/endpoint.ts";
 import { type ExchangeResult, maxReplyBytes } from "./exchange.ts";
-import { findStatedError, inspectBody, isQuotaUsedUp } from "./reply-body.ts";
+import { findStatedError, inspectBody, isQuotaUsedUp, readReplyJson } from "./reply-body.ts";
 import { isTransientStatus } from "./retry.ts";
 import { hostAndPort, isForwardedByProxy, type RequestTarget, type Route, withoutQuery } from "./route.ts";
 import { connectTimeoutMs, TransportError, tlsCodes } from "./transport-error.ts";
 
-export { findStatedError, isQuotaUsedUp } from "./reply-body.ts";
+export { isQuotaUsedUp } from "./reply-body.ts";
 
 export interface AttemptResult extends ExchangeResult {
   retryAfterMs: number | undefined;
@@ -193,7 +193,7 @@ export const invalidReply = (
   const { kind, message } = inspectBody(reply, request.clean);
   const title = message === undefined ? "" : ` ("${message.length > 200 ? `${cutText(message, 200)}…` : message}")`;
   const { url, endpoint } = request;
-  const said = findStatedError(bytes, request.clean);
+  const said = findStatedError(readReplyJson(bytes), request.clean);
   if (said !== undefined) {
     // Some services report errors with the status 200.
     const text = `cannot ${endpoint.name}: the service answered ${status} with an error${formatSaid(said)}`;

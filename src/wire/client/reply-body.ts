@@ -1,10 +1,11 @@
 /** Decompresses the bodies of replies, and finds web pages, messages and errors in them. */
 import type { Transform } from "node:stream";
-import { isObject, parseJson } from "../../json/json-bytes.ts";
+import { isObject, openBracket, parseJson } from "../../json/json-bytes.ts";
 import { compactJson } from "../../json/raw-json.ts";
+import * as json from "../../json/table.ts";
 import { getErrorCode } from "../../system/files.ts";
 import { cutText, isBlank } from "../../text/sentences.ts";
-import type { ReplyHeaders } from "../contract/replies.ts";
+import { openBodyReader, type ReplyHeaders } from "../contract/replies.ts";
 import type { ExchangeResult } from "./exchange.ts";
 import { TransportError } from "./transport-error.ts";
 
@@ -79,7 +80,7 @@ export const isWebPage = ({ bytes, headers, error }: ReplyBody) => {
   return pageStart.test(rest) || (error !== undefined && /^<[!\w-]*$/.test(rest));
 };
 
-export const maxSearchedBytes = 4 * 1024 * 1024;
+export const maxSearchedBytes = 1024 * 1024;
 
 /** Skips comments and declarations such as `<?xml …?>`. */
 const skipProlog = (text: string) => {
@@ -101,25 +102,75 @@ export const isQuotaUsedUp = (status: number | undefined, bytes: Uint8Array) =>
 
 const maxQuotaBytes = 2 ** 16;
 
+/** Reads JSON without the ids of calls. */
+export const readReplyJson = openBodyReader(["call_ids"]);
+
 /**
- * Returns the error in an answer with a success status. vLLM answers `{"object":"error","message":…}`, Gemini
- * `[{"error":…}]`, and FastAPI `{"detail":…}`.
+ * Returns the failure that an answer with a success status states. vLLM answers `{"object":"error","message":…}`,
+ * Gemini `[{"error":…}]`, FastAPI `{"detail":…}`, and OTLP `{"partialSuccess":{"rejectedSpans":"5"}}`.
  */
-export const findStatedError = (bytes: Uint8Array, clean: (text: string) => string = String) => {
-  const replies = [parseJson(Buffer.from(bytes.subarray(0, maxSearchedBytes)).toString())?.value].flat();
-  for (const reply of replies.filter(isObject)) {
-    const { object, type, status, code, statusCode, success, ok } = reply;
-    const isError = [object, type, status, code, statusCode].some((value) =>
-      /^(error|fail(ed|ure)?|[45]\d\d)$/i.test(String(value)),
-    );
-    const stated =
-      isError || success === false || ok === false
-        ? reply
-        : [reply.error, reply.errors, reply.detail].find((value) => !isBlank(value));
-    if (stated !== undefined) return clean(findMessage(stated) ?? JSON.stringify(stated));
+export const findStatedError = (reply: json.JsonValue | undefined, clean: (text: string) => string = String) => {
+  const stated = reply && findFailure([parseSmallMembers(reply)].flat());
+  if (!reply || stated === undefined) return undefined;
+  return clean(findMessage(stated) ?? "") || showJson(json.textOf(reply), clean);
+};
+
+const maxParsedBytes = 2 ** 18;
+
+/** A value that is too large to be parsed at once becomes true. */
+const parseSmallMembers = (reply: json.JsonValue) => {
+  let left = maxParsedBytes;
+  const members = Array.from(json.childrenOf(reply), ([name, value]): [string, unknown] => {
+    const { start, end } = json.spanOf(value);
+    if (end - start > left) return [String(name), true];
+    left -= end - start;
+    return [String(name), json.parseValue(value)];
+  });
+  return json.firstByteOf(reply) === openBracket ? members.map(([, value]) => value) : Object.fromEntries(members);
+};
+
+const statusName = /^(?:object|type|status|code|status_?code|result)$/i;
+const failureStatus = /^(?:error|fail(?:ed|ure)?|rejected|partial\w*|[45]\d\d)$/i;
+const successName = /^(?:success(?:ful)?|succeeded|accepted|ok)(?:_?count)?$/i;
+const failureName =
+  /^(?!.*(?:rat[eio]|share|limit|max|allow))(?:num_?|n_|total_?)?(?:error|fail(?:ed|ure)|rejected)[a-z_]*$/i;
+const failureTextName = /^(?:errors?|fail(?:ed|ures?)|rejected)$/i;
+/** Their content is that of the request, or values that the service computed. */
+const contentNames: ReadonlySet<string> = new Set(["metrics", "metadata", "trajectory_groups", "trajectories"]);
+const maxReportLevels = 2;
+
+/** Returns the first value whose name states a failure, if the value agrees: a text, a list, or a whole number. */
+const findFailure = (values: readonly unknown[], level = 0): unknown => {
+  for (const value of values.filter(isObject)) {
+    const members = Object.entries(value);
+    const [, stated] = members.find(([name, own]) => statesFailure(name, own, level === 0)) ?? [];
+    // The holder of a count can have a message.
+    if (stated !== undefined) return typeof stated === "object" || Number.isNaN(Number(stated)) ? stated : value;
+    if (
+      members.some(([name, own]) =>
+        successName.test(name) ? own !== null && isBlank(own) : isFailureStatus(name, own),
+      )
+    )
+      return value;
+    if (level === 0 && value.metrics === undefined && !isBlank(value.detail)) return value.detail;
+    const reports = members.flatMap(([name, own]) => (contentNames.has(name) ? [] : own));
+    const inner = level < maxReportLevels ? findFailure(reports, level + 1) : undefined;
+    if (inner !== undefined) return inner;
   }
   return undefined;
 };
+
+const statesFailure = (name: string, value: unknown, isAtTop: boolean) => {
+  if (isBlank(value)) return false;
+  // Protobuf writes large integers as text.
+  const isNumber = typeof value !== "object" && !Number.isNaN(Number(value));
+  if (typeof value !== "string" || isNumber)
+    return failureName.test(name) && (!isNumber || Number.isInteger(Number(value)));
+  return failureTextName.test(isAtTop ? name.replace(/_?(?:code|message)$/i, "") : name);
+};
+
+const isFailureStatus = (name: string, value: unknown) =>
+  statusName.test(name) && typeof value !== "object" && failureStatus.test(`${value}`);
 
 /** The limit is high, because the screen cannot redact a part of a secret. */
 const maxMessageLength = 128 * 1024;
@@ -143,16 +194,15 @@ export const inspectBody = (
   if (text === "") return result("empty", undefined);
   const parsed = /^[[{"]/.test(text) || text === "null" ? parseJson(text) : undefined;
   if (!parsed) return result("text", text);
-  const found = findMessage(parsed.value);
-  return result("json", found === undefined && isRefusal ? showJson(parsed.value, text, clean) : found);
+  const isShown = isRefusal && !isBlank(parsed.value);
+  return result("json", findMessage(parsed.value) ?? (isShown ? showJson(text, clean) : undefined));
 };
 
 const maxShownJson = 200;
 
-const showJson = (value: unknown, text: string, clean: (text: string) => string) => {
-  if (isBlank(value)) return undefined;
+const showJson = (text: string, clean: (text: string) => string) => {
   // The screen cannot redact a part of a secret.
-  const shown = clean(compactJson(text));
+  const shown = clean(compactJson(text.slice(0, maxMessageLength)));
   return shown.length > maxShownJson ? `${cutText(shown, maxShownJson)} …` : shown;
 };
 

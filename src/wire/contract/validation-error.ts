@@ -2,6 +2,7 @@
 import * as z from "zod/mini";
 import { openBrace, openBracket, walkItems } from "../../json/json-bytes.ts";
 import { childrenOf, firstByteOf, memberAt, openRootReader, parseValue, spanOf } from "../../json/table.ts";
+import { openBodyReader } from "./replies.ts";
 
 /** Assumed: `loc` can contain array positions, although interface 7 names only strings. */
 export const ValidationItem = z.looseObject({
@@ -18,7 +19,7 @@ const maxReadFaults = 10_000;
 const maxFaultBytes = 2 ** 24;
 const maxMemberBytes = 2 ** 20;
 
-const readError = openRootReader(["detail"]);
+const readError = openBodyReader(["detail"]);
 const readFault = openRootReader(["input", "ctx"]);
 
 /** Reads the first faults of a validation error without their inputs, and counts all. None if one is not valid. */

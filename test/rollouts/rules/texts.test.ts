@@ -100,7 +100,6 @@ const texts = `
   input-changed {"isFollowed":false} | wait until no program
   error-in-response {"request":"r1","status":200,"readBytes":67108864} answered 200 to request r1, so its groups count as logged, but the answer was cut after 64 MiB
   error-in-response {"request":"r1","status":200} but the answer is not JSON | check
-  error-in-response {"request":"r1","status":200,"said":"no"} answered 200 to request r1, so its groups count as logged, but the answer states an error: no | check
   group-refused {} refused a request with this group | log the group again
   group-not-logged {"isInvalid":true} | fix the errors
   group-not-logged {"isInvalid":false} | log the file

@@ -101,6 +101,19 @@ describe("a log request", () => {
   });
 
   it.each([
+    [200, { error: "no disk" }, "error-in-reply"],
+    [202, [{ error: { code: 500, message: "no disk" } }], "error-in-reply"],
+    [200, { call_ids: ["a"], errors: ["no disk"] }, "error-in-reply"],
+    [200, { errors: "x".repeat(2_000_000) }, "error-in-reply"],
+    [207, [{ status: 200 }], "invalid-reply"],
+    [200, { metrics: { "train/errors": 2 }, call_ids: ["a"], error: null, errors: [], failed: 0 }, undefined],
+    [200, { status: "ok", message: "logged", success: true, code: 200, accepted: 1 }, undefined],
+  ])("fails after an answer of %i that states a failure (row %$)", async (status, body, kind) => {
+    const server = await scriptedServer([{ answer: { status, body: JSON.stringify(body) } }]);
+    expect((await attemptAt(server.url)).failure?.kind).toBe(kind);
+  });
+
+  it.each([
     ["<!do", "", true],
     ["<", "", true],
     ["", "Content-Type: text/html", true],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type AttemptResult, connectionFailed, toReplyFailure } from "../../../src/wire/client/failures.ts";
-import { findStatedError } from "../../../src/wire/client/reply-body.ts";
+import { findStatedError, readReplyJson } from "../../../src/wire/client/reply-body.ts";
 import type { Route } from "../../../src/wire/client/route.ts";
 import { isRetryable, TransportError, toTransportError } from "../../../src/wire/client/transport-error.ts";
 import { logTrajectories as log } from "../../../src/wire/contract/endpoint.ts";
@@ -218,6 +218,17 @@ describe("the failure of a reply", () => {
     [{ statusCode: "404", title: "a" }, "a"],
     [{ success: false, error: { message: "a" } }, "a"],
     [{ ok: false, x: 1 }, '{"ok":false,"x":1}'],
+    [{ succeeded: 0, failed: [{ path: "0", error: "a" }] }, "a"],
+    [{ success: true, failed: 3 }, '{"success":true,"failed":3}'],
+    [{ FailedRecordCount: 1, Records: [{}] }, '{"FailedRecordCount":1,"Records":[{}]}'],
+    [
+      { partialSuccess: { rejectedSpans: "5", errorMessage: "a" } },
+      '{"partialSuccess":{"rejectedSpans":"5","errorMessage":"a"}}',
+    ],
+    [{ results: [{ status: 200 }, { status: 422, message: "a" }] }, "a"],
+    [{ status: "partial_failure", message: "a" }, "a"],
+    [{ metrics: { failed: 1, errors: 2 }, failed: 0, failure_rate: 1, detail: "a" }, undefined],
+    [{ partialSuccess: { rejectedSpans: "0", errorMessage: "a" } }, undefined],
     [{ detail: "b", reason: "c", ok: false }, "b"],
     [{ message: "b", error: { reason: "c" }, ok: false }, "c"],
     [{ errors: ["a", "b"] }, "a; b"],
@@ -225,6 +236,6 @@ describe("the failure of a reply", () => {
     [{ error: {}, errors: [], detail: null }, undefined],
     [{ status: "ok", code: 200, success: true }, undefined],
   ])("is found in a reply with status 200 that states an error (row %$)", (reply, stated) => {
-    expect(findStatedError(Buffer.from(JSON.stringify(reply)))).toBe(stated);
+    expect(findStatedError(readReplyJson(Buffer.from(JSON.stringify(reply))))).toBe(stated);
   });
 });
