@@ -251,7 +251,7 @@ describe("--on-invalid skip", () => {
     const log = async (...args: readonly string[]) =>
       await place.log([...skip, "--rejects", rejects, ...args], { stdin: linesOf(groupOf(1), bad("a")) });
     const { code, document } = await log("--dry-run");
-    expect([code, document?.groups.rejected, existsSync(rejects)]).toEqual([0, 1, false]);
+    expect([code, document?.groups.rejected, existsSync(rejects)]).toEqual([7, 1, false]);
     await log();
     expect([rejects, `${rejects}.reasons`].map((name) => statSync(name).mode & 0o777)).toEqual([0o600, 0o600]);
   });

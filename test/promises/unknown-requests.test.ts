@@ -27,6 +27,7 @@ describe("a request with an unknown outcome", () => {
       3,
       true,
     ]);
+    expect(`${left.stdout}${left.stderr}`.split("--assume-logged")).toHaveLength(2);
     const sent = await place.log([file, "--on-unknown", "resend", "--max-request-size", "120"]);
     expect([sent.code, sent.document?.groups.unknown]).toEqual([0, 0]);
     expect([service.bodies.at(-1), service.keys.at(-1)]).toEqual([body, key]);

@@ -48,7 +48,7 @@ export const composeLogResult = async (
   const { dataset, sent, rejects } = delivery;
   const { split } = delivery.policy;
   const { groups, trajectories } = countByOutcome(delivery.outcomes, dataset.groups);
-  const found = planned ? undefined : findFailure(delivery, groups, stop);
+  const found = findFailure(delivery, groups, stop);
   const failure = withUnwrittenRejects(delivery, found, rejectsFailure ?? stop);
   return {
     status: planned ? "planned" : toStatus(groups, failure),
@@ -114,7 +114,7 @@ const findFailure = (delivery: Delivery, groups: OutcomeCounts, stop: Failure | 
     const details = { ...stopDetails, retryable: canResolve || (canRerun && not_sent > 0) };
     return (sent.unrecorded.length > 0 ? logUnrecorded : logUnknown)(data, details);
   }
-  if (groups.unknown > 0) return logUnresolved(facts, stopDetails);
+  if (groups.unknown > 0 && !policy.dryRun) return logUnresolved(facts, stopDetails);
   if (isFailure(stop, "interrupted")) {
     const { signal = "SIGTERM" } = stop.details;
     const details = { retryable: canRerun || logged === 0, unsent: isUnsent(groups) };
@@ -126,8 +126,10 @@ const findFailure = (delivery: Delivery, groups: OutcomeCounts, stop: Failure | 
   return sent.attempted === 0 && stop.code === "storage" ? stop.withDetails({ unsent: true }) : stop;
 };
 
-const groupsRejected = ({ dataset, rejects }: Delivery, facts: LogCounts) => {
-  if (facts.rejected === facts.read) return invalidInput(dataset.scan.problems);
+const groupsRejected = ({ dataset, rejects, policy }: Delivery, facts: LogCounts) => {
+  const invalid = invalidInput(dataset.scan.problems);
+  if (facts.rejected === facts.read) return invalid;
+  if (policy.dryRun) return logPartial(facts, invalid, { ...invalid.details, stoppedBy: invalid.code });
   const unreadable = countUnreadable(dataset);
   const isEmpty = rejects?.countLines() === 0;
   const file = rejects?.path ?? "";

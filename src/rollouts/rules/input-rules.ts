@@ -238,13 +238,13 @@ export const runRules = {
   "unresolved-requests": warning<{ requests: number; groups: number; ledgerArgs: readonly string[] }>({
     message: ({ requests, groups }) =>
       `${pluralize(groups, "group")} in ${pluralize(requests, "earlier request")} may or may not have been logged, and will not be sent again`,
-    advice: ({ ledgerArgs }) => adviseToResolve(ledgerArgs),
+    advice: ({ ledgerArgs }) => `see ${formatLedgerCommand("status", ledgerArgs)}`,
     about: "Groups of a request with an unknown outcome wait until you resolve it.",
   }),
   "resend-impossible": warning<{ id: string; ledgerArgs: readonly string[] }>({
     message: ({ id }) => `cannot resend request ${id}: the input differs from the first attempt`,
     advice: ({ id, ledgerArgs }) =>
-      `pass the unchanged files of the first attempt, or run ${formatLedgerCommand(`resolve ${id}`, ledgerArgs)} with --assume-logged (if the service has the groups) or --resend (if it does not)`,
+      `pass the unchanged files of the first attempt, or run ${formatLedgerCommand(`resolve ${id}`, ledgerArgs)} with --assume-logged or --resend`,
     about: "rollcall resends a request with an unknown outcome only with the same bytes.",
   }),
   "new-ledger": warning<{ path: string }>({
