@@ -10,6 +10,10 @@ const omitted = "[text omitted: it contains a credential]";
 const minLength = 4;
 /** A shorter secret can equal a JSON key such as `data`. */
 const minLengthInNames = 8;
+/** A variable that nothing replaced by its value. */
+const variable = /^(?:\$\{\w+\}|\$?ROLLCALL_\w+)$/;
+/** A service may cut the key that it repeats. */
+const minEndLength = 12;
 /** Shorter base64 would match other text by chance. */
 const minBase64Length = 6;
 
@@ -18,23 +22,27 @@ export const openSecrets = () => {
   let exact: readonly string[] = [];
   let base64: readonly string[] = [];
   let inNames: readonly string[] = [];
+  let ends: readonly string[] = [];
   const isIn = (text: string, spellings: readonly string[]) => spellings.some((spelling) => text.includes(spelling));
   const hasSecret = (text: string) => isIn(text, exact) || isIn(text, base64);
+  const hasPart = (text: string) => hasSecret(text) || isIn(text, ends);
   return {
     add(secret: string) {
       const texts = [secret, ...secret.split(/[\r\n]+/)].map((line) => line.trim());
-      const added = texts.filter((text) => text.length >= minLength && !known.has(text));
+      const added = texts.filter((text) => text.length >= minLength && !variable.test(text) && !known.has(text));
       if (added.length === 0) return;
       for (const text of added) known.add(text);
       // The longest comes first, because a secret can contain another secret.
       const secrets = [...known].sort((a, b) => b.length - a.length);
       exact = secrets.flatMap(listSpellings);
       base64 = secrets.flatMap(listBase64);
+      ends = secrets.flatMap((secret) => [secret.slice(0, minEndLength), secret.slice(-minEndLength)]);
+      ends = ends.filter(({ length }) => length === minEndLength).flatMap(listSpellings);
       const long = secrets.filter((text) => text.length >= minLengthInNames);
       inNames = [...long.flatMap(listSpellings), ...long.flatMap(listBase64)];
     },
     /** For a text from outside. */
-    omit: (text: string) => (hasSecret(text) ? omitted : text),
+    omit: (text: string) => (hasPart(text) ? omitted : text),
     /** For rollcall's own text. */
     redact(text: string) {
       if (!hasSecret(text)) return text;
@@ -43,9 +51,9 @@ export const openSecrets = () => {
       return exact.reduce((left, spelling) => left.replaceAll(spelling, redacted), rest);
     },
     omitInJson: (json: string) =>
-      known.size > 0 && (json.includes("\\") || hasSecret(json))
+      known.size > 0 && (json.includes("\\") || hasPart(json))
         ? omitStrings(json, (text, isName) =>
-            readings(text).some((read) => (isName ? isIn(read, inNames) : hasSecret(read))),
+            readings(text).some((read) => (isName ? isIn(read, inNames) : hasPart(read))),
           )
         : json,
   };

@@ -99,6 +99,23 @@ describe("the redaction of a secret", () => {
     expect(host.printed()).toBe(`{"a":"${omitted}","b":"\\u0071"}\n`);
   });
 
+  it.each(["key-of-the-c", "-of-the-cases'", "key-of-the-case..."])(
+    "omits a text from outside with %s, a part of key-of-the-cases",
+    async (part) => {
+      const host = testHost();
+      const screen = screenOn(host, { json: true });
+      screen.hideSecret("key-of-the-cases");
+      await screen.print([`{"a":"invalid key '${part}","b":"key-of-the"}\n`], "json");
+      expect(host.printed()).toBe(`{"a":"${omitted}","b":"key-of-the"}\n`);
+      expect(screen.cleaner.outside(`invalid key '${part}`)).toBe(omitted);
+    },
+  );
+
+  it("names a variable that nothing replaced by its value", () => {
+    const { redact } = openRunCleaner(testHost({ env: { ROLLCALL_API_KEY: "ROLLCALL_API_KEY" } }));
+    expect(redact("the key from ROLLCALL_API_KEY")).toBe("the key from ROLLCALL_API_KEY");
+  });
+
   it("covers secret options, passwords in malformed URLs, files in variables, and saved keys", () => {
     const folder = mkdtempSync(join(tmpdir(), "secrets-"));
     const save = (name: string, text: string) => writeFileSync(join(folder, name), text);
