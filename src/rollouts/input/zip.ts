@@ -12,12 +12,12 @@ import { documentTooLong, maxDocumentBytes, openUnreadable, unreadableRecord } f
 import { decompressionLimit } from "./spool.ts";
 import { formatExcess, UnreadableContent, unzstd } from "./zstd.ts";
 
-/** If a name is repeated, uses the last member. @throws UnusableInput; Failure `input-unreadable` */
+/** @throws UnusableInput; Failure `input-unreadable` */
 export const openMembers = async (
   { name: file, bytes }: Source,
   { names, companions, maxUnpackedBytes, signal }: ReadLimits & { names: RegExp; companions: RegExp | undefined },
 ): Promise<Records> => {
-  const members = await listMembers(bytes, signal);
+  const members = await listMembers(bytes, names, signal);
   if (typeof members === "string") return openUnreadable(unreadableRecord({ label: file }, members));
   const matching = [...members].filter(([name]) => names.test(name));
   const limit = decompressionLimit(bytes.size, maxUnpackedBytes);
@@ -65,8 +65,11 @@ type ReadCallback = (error: Error | null, bytesRead?: number) => void;
 
 const maxMembers = 100_000;
 
+/** The start of each member's entry in the list (APPNOTE.TXT, 4.3.12). */
+const listMagic = 0x02014b50;
+
 /** Returns the defect of an unreadable archive. @throws the signal's reason */
-const listMembers = async (bytes: Bytes, signal: AbortSignal) => {
+const listMembers = async (bytes: Bytes, names: RegExp, signal: AbortSignal) => {
   const members = new Map<string, ArchiveMember>();
   class ZipReader extends RandomAccessReader {
     override read(into: Buffer, offset: number, length: number, at: number, done: ReadCallback) {
@@ -90,10 +93,17 @@ const listMembers = async (bytes: Bytes, signal: AbortSignal) => {
       if (count++ % 1000 === 0) await setImmediate();
       signal.throwIfAborted();
       const name = getFileNameLowLevel(entry.generalPurposeBitFlag, entry.fileNameRaw, entry.extraFields, false);
+      const before = members.get(name);
+      // Writers append a new version of their own files, but a second version of a sample can be anything.
+      if (before && before.crc32 !== entry.crc32 && names.test(name))
+        return `the archive has two members with the name ${name} (remove one of them)`;
       members.delete(name);
       members.set(name, toMember(entry));
     }
-    return members;
+    // The end of the archive can count fewer members than its list has.
+    const isCounted = readBytes(bytes, Number(archive.readEntryCursor), 4).readUInt32LE() !== listMagic;
+    if (isCounted) return members;
+    throw new UnreadableContent("the list continues");
   } catch (thrown) {
     if (thrown instanceof Failure || signal.aborted) throw thrown;
     return "the archive is cut off or damaged, so its list of members cannot be read (write the file again)";

@@ -43,11 +43,10 @@ describe("an archive of Inspect", () => {
       return [metadata.id, reward, metadata.task];
     });
 
-  it("is read by members, in any compression, with the last of equal names", async () => {
+  it("is read by members, in any compression", async () => {
     const file = evalFile(
       archiveOf([
         start,
-        member(1, {}, 100),
         member(2, { method: "stored" }),
         member(3, { method: "zstd" }),
         member(1),
@@ -157,6 +156,17 @@ describe("an archive of Inspect", () => {
       "cut.eval:1:1: error: cannot convert this inspect record: the archive is cut off or damaged, so its list of members cannot be read",
     );
     expect(code).toBe(7);
+  });
+
+  it("is refused if it has two samples of one name, or counts fewer members than it has", async () => {
+    const uncounted = archiveOf([header, member(1), member(2)]);
+    uncounted.writeUInt16LE(2, uncounted.length - 12);
+    const faultOf = async (bytes: Buffer) => (await runRollcall(["check", evalFile(bytes)])).stderr;
+    expect(await faultOf(archiveOf([header, member(1), member(1, {}, 0)]))).toContain(
+      "the archive has two members with the name samples/1_epoch_1.json",
+    );
+    expect(await faultOf(uncounted)).toContain("its list of members cannot be read");
+    expect(await faultOf(archiveOf([start, header, member(1), header, member(1)]))).not.toContain("archive");
   });
 
   it("is refused by name if it has more members than the limit", async () => {
