@@ -28,6 +28,8 @@ export type Host = Readonly<{
   /** Rejects with the signal's reason when the signal aborts. */
   sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
   random: () => number;
+  /** Node would print its warnings beside a JSON document. */
+  ignoreWarnings: () => void;
   /** Aborts with a `Failure` at SIGINT, SIGTERM and SIGHUP. */
   signal: AbortSignal;
   /** Aborts at a second signal, so that the run abandons its requests. */
@@ -157,5 +159,6 @@ export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
       await wait(ms, undefined, signal && { signal }).catch(() => signal?.throwIfAborted());
     },
     random: Math.random,
+    ignoreWarnings: () => void process.removeAllListeners("warning"),
   };
 };

@@ -1,5 +1,7 @@
+import { createServer as createTlsServer } from "node:tls";
 import { describe, expect, it } from "vitest";
 import { accept, faultyService, type RequestHandler, refuse } from "../support/raw-server.ts";
+import { certificate } from "../wire/client/certificate.ts";
 import { groupOf, linesOf, openPlace, placeAt, three } from "./place.ts";
 
 /** Logs the groups, and then writes the text as an answer. */
@@ -55,6 +57,23 @@ describe("a service that cannot be reached", () => {
     context.expect([code, error?.code, document?.status], stderr).toEqual([5, "unavailable", "not_sent"]);
     context.expect(await place.entries()).toMatchObject([{ state: "not_sent", groups: 3 }]);
   });
+
+  it("gives exit 5 at once if it speaks only TLS, and the URL begins with http://", async (context) => {
+    const service = await faultyService(context, { server: createTlsServer(certificate()) });
+    const place = placeAt(context, `http://127.0.0.1:${service.port}`);
+    const { code, error } = await place.log([place.write("a.jsonl", three)]);
+    context
+      .expect([code, error?.retryable, error?.hint])
+      .toEqual([5, false, "try https:// in log_base_url (or base_url)"]);
+    context.expect(await place.entries()).toMatchObject([{ state: "not_sent", cause: "TLS_PORT", attempts: 1 }]);
+  });
+
+  it("prints only its error with NODE_TLS_REJECT_UNAUTHORIZED=0", async (context) => {
+    const service = await faultyService(context, { server: createTlsServer(certificate()), otherwise: refuse(422) });
+    const place = placeAt(context, `https://127.0.0.1:${service.port}`, { NODE_TLS_REJECT_UNAUTHORIZED: "0" });
+    const { stderr } = await place.log([place.write("a.jsonl", three)], { ownProcess: true });
+    context.expect(JSON.parse(stderr).error.code).toBe("refused");
+  });
 });
 
 describe.concurrent("a request that is retried", () => {
@@ -65,7 +84,8 @@ describe.concurrent("a request that is retried", () => {
     "is logged once after %s",
     async ([, deed, bytes], context) => {
       const service = await faultyService(context);
-      service.next(deed, deed);
+      // After a reset in the body, rollcall tries TLS on a connection of its own.
+      service.next(deed, deed, ...(bytes > 0 ? [deed] : []));
       const place = placeAt(context, service.url);
       const { code, document } = await place.log([place.write("a.jsonl", groupOf(1, bytes)), "--max-wait", "20s"]);
       expect([code, document?.status, service.logged]).toEqual([0, "logged", [1]]);

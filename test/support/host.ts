@@ -37,6 +37,7 @@ export const testHost = ({
       slept += ms;
     },
     random: () => 0.5,
+    ignoreWarnings: () => undefined,
     signal: new AbortController().signal,
     urgent: new AbortController().signal,
     printed: stdout.text,

@@ -59,6 +59,7 @@ const canRetry = ({ policy, runLedger }: Delivery, recorded: RecordedRequest, at
   // A service that honors keys would repeat its answer, and another would log a part again.
   const isStated = attempt.kind === "answered" && attempt.status < 300 && !attempt.isWebPage;
   if (isStated || (attempt.kind === "answered" && isQuotaUsedUp(attempt.status, attempt.bytes))) return false;
+  if (attempt.kind === "broken" && attempt.code === "TLS_PORT") return false;
   return classifyAttempt(attempt) !== "unknown" || policy.onUnknown === "resend" || runLedger.isKeyHonored(recorded);
 };
 

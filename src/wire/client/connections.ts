@@ -1,6 +1,7 @@
 /** Opens connections with undici, directly or through a proxy. */
 import { setMaxListeners } from "node:events";
 import type { Duplex } from "node:stream";
+import { connect } from "node:tls";
 import buildConnector from "undici/lib/core/connect.js";
 import Agent from "undici/lib/dispatcher/agent.js";
 import { withTieringBudget } from "../../system/v8-limits.ts";
@@ -16,9 +17,12 @@ const parserBudget = 1_000_000_000;
 /** Most servers keep idle connections for a longer time. */
 const maxIdleMs = 1000;
 
+const tlsTimeoutMs = 1000;
+
 export type Connection = Pick<Agent, "dispatch"> & Readonly<Record<"release" | "destroy", () => void>>;
 
 export class Connections {
+  #hasTriedTls = false;
   readonly #closing = new AbortController();
   readonly #released = new Map<string, Agent[]>();
   readonly #socketOptions = {
@@ -58,6 +62,26 @@ export class Connections {
     const options = { keepAliveTimeout: maxIdleMs, keepAliveMaxTimeout: maxIdleMs, connect };
     if (!route.proxy || isForwardedByProxy(route)) return new Agent(options);
     return await openTunnels(route.proxy, { ...options, requestTls: this.#socketOptions });
+  }
+
+  /** True at the first call if the port of an `http://` URL accepts TLS, so its server closes other connections. */
+  async isTlsPort({ to, proxy }: Route) {
+    if (to.protocol !== "http:" || proxy || this.#hasTriedTls) return false;
+    this.#hasTriedTls = true;
+    const options = {
+      host: to.hostname.replace(/^\[|\]$/g, ""),
+      port: Number(to.port || 80),
+      rejectUnauthorized: false,
+    };
+    return await new Promise<boolean>((resolve) => {
+      const socket = connect({ ...options, timeout: tlsTimeoutMs });
+      const end = (isTls: boolean) => {
+        resolve(isTls);
+        socket.destroy();
+      };
+      socket.on("secureConnect", () => end(true)).on("timeout", () => end(false));
+      socket.on("error", () => end(false)).on("close", () => end(false));
+    });
   }
 
   close() {

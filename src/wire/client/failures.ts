@@ -72,6 +72,10 @@ const toStatusFailure = (request: RequestContext, reply: AttemptResult & { statu
     const hint = proxy ? proxyHint(proxy) : `check ${setting}, because no proxy of a proxy variable sent this answer`;
     return fail("refused", "request-refused", `${who} refused the request (407)${said}`, hint);
   }
+  if (status === 403 && isAboutOrigin(kind, message)) {
+    const text = `the service, or a gateway in front of it, refused the request but not the key (403)${said}`;
+    return new Failure("auth", "origin-refused", text, { hint: originHint, ...details });
+  }
   if (status === 401 || status === 403) return credentialRefused(request, reply.credential, details);
   if (status === 404 && kind === "json") {
     const [, parameter = ""] = /\{(\w+)\}/.exec(endpoint.path) ?? [];
@@ -132,6 +136,13 @@ const isOfProxy = ({ route }: RequestTarget, { headers }: AttemptResult, kind: s
   );
 };
 
+/** A service answers in JSON. A page or text of another kind comes from a gateway, unless it is about the key. */
+const isAboutOrigin = (kind: string, message = "") =>
+  /\b(?:countr(?:y|ies)|regions?|territor(?:y|ies)|ip address|your (?:ip|location))\b/i.test(message) ||
+  (kind !== "json" && kind !== "empty" && !/key|token|credential|permission/i.test(message));
+
+const originHint = "ask the operator to allow this machine, or send from another network";
+
 const credentialRefused = (
   { project, endpoint }: RequestTarget,
   credential: Credential | undefined,
@@ -180,10 +191,11 @@ export const requestRefused = (status: number, details: FailureDetails, reasons?
   return refused(text + why, hasLine ? "fix the reported values" : refusalHint(""));
 };
 
-const refusalHint = (message: string | undefined) =>
-  message === undefined
-    ? "run the command with --debug, and show the headers to the operator of the service"
-    : "fix the reported cause first, because the service would refuse the same request again";
+const refusalHint = (message: string | undefined) => {
+  if (message === undefined) return "run the command with --debug, and show the headers to the operator of the service";
+  if (/\bhttps (?:port|server)\b/i.test(message)) return "begin the URL with https://";
+  return "fix the reported cause first, because the service would refuse the same request again";
+};
 
 export const invalidReply = (
   request: RequestTarget,
@@ -234,6 +246,7 @@ const clientTexts: Readonly<Record<string, string>> = {
   CONNECT_TIMEOUT: `connecting took more than ${formatTenths(connectTimeoutMs)}`,
   CONNECT_ENDLESS: "connecting took longer than --max-wait allows",
   NOT_HTTP: "the service does not answer in HTTP/1.1",
+  TLS_PORT: "the server speaks TLS on this port, but the URL begins with http://",
   CUT: "the connection ended before the answer was complete",
   BAD_HEADERS: "the headers of the answer are incomplete or invalid",
   CONTINUE: "the service sent an unrequested 100 Continue, so rollcall cannot read its answer",
@@ -267,6 +280,7 @@ export const connectionFailed = (cause: ConnectionError, context: ConnectionCont
     hint: fix ?? `${check}, or ${retry}`,
     remedy: fix ?? (isConnecting ? check : undefined),
     systemCode,
+    ...(systemCode === "TLS_PORT" && { retryable: false }),
     ...details,
     cause: new Error(endedBy, { cause }),
   };
@@ -293,6 +307,7 @@ const connectionHint = (error: ConnectionError, setting: string, { certificates,
   if (code === "SILENT" || code === "ENDLESS") return "increase --timeout";
   if (noTlsCodes.test(code) && isOfProxy)
     return `if the proxy uses plain http, begin ${proxy?.variable} with http://, which still protects https requests`;
+  if (code === "TLS_PORT") return `try https:// in ${setting}`;
   if (noTlsCodes.test(code)) return `if the server uses plain http, begin ${setting} with http://`;
   return isOfProxy ? `check ${proxy?.variable}, or list the host of the service in NO_PROXY` : undefined;
 };
