@@ -71,6 +71,8 @@ export const keyIdCount = maxKeys + 1;
 /** Shape numbers are 1,024 to 9,215 (src/json/kernel/shapes.ts). */
 export const shapeCount = 9216;
 
+const none: readonly never[] = [];
+
 export class Shape<Name extends string, Facts> {
   readonly names: readonly Name[];
   /** Numbers from 1, in the order of `names`. All other keys have slot 0. */
@@ -107,6 +109,11 @@ export class Shape<Name extends string, Facts> {
     const count = arraysBefore[slot] ?? 0;
     for (let before = 0; before < count; before++) from = json.nodeAfter(table, from + (arrayDistances[before] ?? 0));
     return from + distance;
+  }
+
+  /** The repeated keys of the object. */
+  get duplicates(): readonly Name[] {
+    return this.#layout.repeats < 2 ? none : this.names.filter((name) => this.hasDuplicate(name));
   }
 
   hasDuplicate(name: Name) {

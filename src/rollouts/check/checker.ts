@@ -134,7 +134,8 @@ export class Checker {
     const { shape, check } = recordType;
     const list = shape.at(table, shape.slots.trajectory_groups);
     const repeatedKeys = requestKeys.filter((key) => shape.hasDuplicate(key));
-    for (const key of repeatedKeys) this.#report("duplicate-key", { key }, shape.at(table, shape.slots[key]));
+    for (const key of repeatedKeys)
+      this.#report("duplicate-structural-key", { key }, shape.at(table, shape.slots[key]));
     check(table, node, this.#report);
     addRequest(this.result.requests, value, (at) => this.#locate(at, []));
     if (repeatedKeys.length > 0 || kindOf(table, list) !== Kind.array) {
@@ -160,7 +161,7 @@ export class Checker {
     check(table, node, this.#report);
     const list = shape.at(table, shape.slots.trajectories);
     const exceptions = countElements(table, shape.at(table, shape.slots.exceptions));
-    if (shape.hasDuplicate("trajectories")) this.#report("duplicate-key", { key: "trajectories" }, list);
+    if (shape.hasDuplicate("trajectories")) this.#report("duplicate-structural-key", { key: "trajectories" }, list);
     const found = kindOf(table, list) === Kind.array ? this.#inspectTrajectories(table, list) : noFacts;
     if (found > 1) this.#compareTrajectories(this.#firstFacts(found), node);
     this.#reportSecrets();

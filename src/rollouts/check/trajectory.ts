@@ -133,6 +133,7 @@ export const inspectTrajectory = (
   if (!trajectoryType.check(table, node, report)) return undefined;
   facts.node = node;
   const { kinds, nulls, derived } = shape.read(table, node);
+  reportDuplicates(table, shape, report);
   const rewardNode = shape.at(table, slots.reward);
   const reward = json.readNumber(table, rewardNode);
   for (const name of nulls)
@@ -188,16 +189,27 @@ export const readRewardAndMetrics = (table: JsonTable, node: number, facts: Traj
   if (kinds.metrics === Kind.object) inspectMetrics(table, shape.at(table, slots.metrics), facts, () => undefined);
 };
 
+/** Expects a shape that has read an object. */
+const reportDuplicates = (
+  table: JsonTable,
+  own: Pick<Shape<string, unknown>, "duplicates" | "slots" | "at">,
+  report: RuleReporter,
+) => {
+  for (const key of own.duplicates) report("duplicate-key", { key }, own.at(table, own.slots[key] ?? 0));
+};
+
 const inspectTools = (table: JsonTable, list: number, report: RuleReporter) => {
   const reportAbsent = (name: string, node: number) =>
     report("element-type", { element: "tool", name, found: "absent" }, node);
   const end = json.nodeAfter(table, list);
   for (let tool = list + nodeSize; tool < end; tool = json.nodeAfter(table, tool)) {
     const { kinds } = toolType.shape.read(table, tool);
+    reportDuplicates(table, toolType.shape, report);
     const functionNode = toolType.shape.at(table, toolType.shape.slots.function);
     if (kinds.type !== Kind.string) reportAbsent("type", tool);
     if (functionType.shape.read(table, functionNode).kinds.name !== Kind.string)
       reportAbsent("function.name", functionNode);
+    reportDuplicates(table, functionType.shape, report);
   }
 };
 

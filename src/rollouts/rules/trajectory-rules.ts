@@ -34,7 +34,7 @@ export const typeRules = {
           : `${groupShapeAdvice}, or ${trajectoryShape}`,
     about: "A line must be a request, a group, a trajectory or an array of them.",
   }),
-  "duplicate-key": error<{ key: string }>({
+  "duplicate-structural-key": error<{ key: string }>({
     message: ({ key }) => `the key \`${key}\` is repeated, but JSON readers keep only one of its values`,
     advice: ({ key }) => (key === "split" ? "remove one of the keys" : "merge the arrays into one, and keep one key"),
     about: "JSON readers keep only one value of a repeated key, so trajectories would be lost.",
@@ -73,6 +73,11 @@ export const trainingRules = {
     advice: ({ element }) => elements[element][2],
     about:
       "A message, a call, a log, a value of metadata, a metric or another element has an unusual type, which services may refuse and means exclude.",
+  }),
+  "duplicate-key": warning<{ key: string }>({
+    message: ({ key }) => `the key \`${key}\` is repeated, and only its last value counts`,
+    advice: "keep one of the values",
+    about: "JSON readers differ in which value of a repeated key they use.",
   }),
   "empty-group": warningOfWhole<{ hasExceptions: boolean }>({
     message: ({ hasExceptions }) => `the group has ${hasExceptions ? "exceptions but " : ""}no trajectories`,

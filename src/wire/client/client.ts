@@ -149,7 +149,7 @@ export class ServiceClient {
     let reply = await exchanges.runExchange(connection, request);
     if (isClosed(reply) && (await connections.isTlsPort(route))) {
       // A server that also speaks plain http may have the request.
-      const other = { ...request, method: "GET", path: "/", headers: [], body: undefined } as const;
+      const other = { ...request, method: "GET", path: "/", headers: [], body: undefined, silenceMs: 1000 } as const;
       const isTls = isClosed(await exchanges.runExchange(await connections.open(route, false), other));
       if (isTls) reply = { ...reply, error: new TransportError("TLS_PORT"), isBodySent: false };
     }

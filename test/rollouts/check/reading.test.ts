@@ -168,7 +168,9 @@ describe("a whole request in the input", () => {
       `{"split":"t","trajectory_groups":[{"trajectories":[${line}], "trajectories" :[${line}]}]}`,
     ];
     for (const text of texts) {
-      expect((await read(filesOf(text))).scan.problems.counts.map(({ rule }) => rule)).toContain("duplicate-key");
+      expect((await read(filesOf(text))).scan.problems.counts.map(({ rule }) => rule)).toContain(
+        "duplicate-structural-key",
+      );
     }
   });
 });

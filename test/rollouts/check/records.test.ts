@@ -31,10 +31,10 @@ it.each<[text: string, found: string]>([
   [`{"split":7,"trajectory_groups":[${group}]}`, "1 0 2 0; -; wrong-type 1 split"],
   [`{"split":null,"trajectory_groups":[${group}]}`, "1 0 2 0; -; wrong-type 1 split"],
   [`{"split":"t","trajectory_groups":{}}`, "1 1 0 0; t; wrong-type 1 trajectory_groups"],
-  [`{"split":"t","split":"u","trajectory_groups":[${group}]}`, "1 1 0 0; u; duplicate-key 1 split"],
+  [`{"split":"t","split":"u","trajectory_groups":[${group}]}`, "1 1 0 0; u; duplicate-structural-key 1 split"],
   [
     `{"split":"t","trajectory_groups":[],"trajectory_groups":[${group}]}`,
-    "1 1 0 0; t; duplicate-key 1 trajectory_groups",
+    "1 1 0 0; t; duplicate-structural-key 1 trajectory_groups",
   ],
   [
     `{"split":"t","trajectory_groups":[${group},7,{"trajectories":[7,${one}]}]}`,
@@ -44,7 +44,7 @@ it.each<[text: string, found: string]>([
     `[{"split":"t","trajectory_groups":[{"trajectories":[${one},{"reward":1}]}]}]`,
     "1 1 2 2; t; missing-field 1 0 trajectory_groups 0 trajectories 1 messages_and_choices",
   ],
-  [`{"trajectories":[${one}],"trajectories":[${one},${other}]}`, "1 1 2 2; -; duplicate-key 1 trajectories"],
+  [`{"trajectories":[${one}],"trajectories":[${one},${other}]}`, "1 1 2 2; -; duplicate-structural-key 1 trajectories"],
   [`{"trajectories":7,"exceptions":[{"message":"e"}]}`, "1 1 0 0; -; wrong-type 1 trajectories"],
   [
     `{"trajectories":[${one},{"reward":1},${other}]}`,

@@ -8,8 +8,8 @@ const texts = `
   not-an-object {"found":"a string"} found a string | write the JSON without quotes around it
   not-an-object {"found":"an array"} found an array | remove one pair of brackets
   not-an-object {"found":"null"} found null | write a group as
-  duplicate-key {"key":"split"} \`split\` is repeated, but JSON readers keep only one of its values | remove
-  duplicate-key {"key":"trajectories"} | merge the arrays
+  duplicate-structural-key {"key":"split"} \`split\` is repeated, but JSON readers keep only one of its values | remove
+  duplicate-structural-key {"key":"trajectories"} | merge the arrays
   empty-group {"hasExceptions":false} the group has no trajectories |
   element-type {"element":"history","found":"null"} an additional history must be an object with an array in messages_and_choices, not null | write it as
   element-type {"element":"message","found":"1"} a message or choice must be an object, not 1 | write it as {"role": …
