@@ -222,7 +222,7 @@ export const createLineOrigin = (converted: ConvertedFiles): sources.OriginalLin
     isBroken: (line) => groups[line - 1]?.isBroken === true,
     digestOf: (line) => digestRollouts(rolloutsOf(line)),
     positionOf: (line) => {
-      const [first] = rolloutsOf(line);
+      const first = findFirst(rolloutsOf(line));
       const record = first?.file.records.locate(first.record) ?? { label: "the input", line: 1 };
       return { file: record.label, line: record.line };
     },
@@ -260,11 +260,14 @@ const digestRollouts = (rollouts: readonly WrittenRollout[]) => {
   return hash("sha256", digests.join("\n"), "buffer");
 };
 
+/** Returns the first trajectory. A group without trajectories has exceptions. */
+const findFirst = (rollouts: readonly WrittenRollout[]) => rollouts.find(({ length }) => length > 0) ?? rollouts[0];
+
 const locatePath = async (rollouts: readonly WrittenRollout[], path: Path, reread: Reread) => {
   const [key, position] = path;
   const isException = key === "exceptions";
   const candidates = rollouts.filter((one) => (one.length === 0) === isException && !one.isBroken);
-  const written = (typeof position === "number" ? candidates[position] : undefined) ?? rollouts[0];
+  const written = (typeof position === "number" ? candidates[position] : undefined) ?? findFirst(rollouts);
   if (!written) return {};
   const { raw, value, rollout } = await reread(written);
   if (!raw || !value) return {};
