@@ -6,25 +6,30 @@ import { isObject, parseJson } from "../json/json-bytes.ts";
 const maxIdLength = 1024;
 const maxLineLength = 256 * 1024 * 1024;
 
-/** Returns the id in a URL or reference such as `weave:///team/project/call/<id>`; undefined if none. */
-export const toCallId = (text: string) => {
+/** `project` is undefined for the project of the settings. */
+export type CallReference = Readonly<{ id: string; project?: string | undefined }>;
+
+/** Reads an id, a URL or a reference such as `weave:///team/project/call/<id>`. Undefined for another URL. */
+export const parseReference = (text: string): CallReference | undefined => {
   const [, path, search = ""] = /^[a-z][a-z\d+.-]*:\/\/([^?#]*)(?:\?([^#]*))?/i.exec(text) ?? [];
-  if (path === undefined) return text;
+  if (path === undefined) return { id: text };
   // A page of a trace shows one of its calls, which the query names.
   const shown = new URLSearchParams(search).get("peekPath") ?? "";
   const queries = [search, shown.replace(/^[^?]*\??/, "")].map((query) => new URLSearchParams(query));
   const [child] = queries.flatMap((query) => query.get("descendentCallId") || []);
   const [parent] = [shown, path].flatMap((part) => /\/calls?\/([^/?#\s]+)\/?(?:\?|$)/.exec(part)?.[1] ?? []);
-  return child ?? parent;
+  const id = child ?? parent;
+  // A URL with a host can have another path.
+  return id === undefined ? undefined : { id, project: /^\/([^/]+\/[^/]+)\/call\//.exec(path)?.[1] };
 };
 
 /** @throws Failure `call-ids-missing`, `invalid-call-id` */
-export async function* parseCallIds(chunks: AsyncIterable<Uint8Array>): AsyncIterable<string> {
+export async function* parseCallIds(chunks: AsyncIterable<Uint8Array>): AsyncIterable<CallReference> {
   let isEmpty = true;
   for await (const { text, line } of splitLines(chunks)) {
-    for (const id of text === "" ? [] : parseLine(text, line)) {
+    for (const reference of parseLine(text, line)) {
       isEmpty = false;
-      yield id;
+      yield reference;
     }
   }
   if (isEmpty) {
@@ -35,7 +40,7 @@ export async function* parseCallIds(chunks: AsyncIterable<Uint8Array>): AsyncIte
 
 const invalidCallId = (line: number, why: string) =>
   new Failure("invalid_input", "invalid-call-id", `line ${line} of standard input is not a call id: it is ${why}`, {
-    hint: "write on each line an id, an id and a tab, or a JSON object with the key `id`, `call` or `calls`",
+    hint: "write on each line ids, an id and a tab, or a JSON object with the key `id`, `call` or `calls`",
   });
 
 async function* splitLines(chunks: AsyncIterable<Uint8Array>) {
@@ -55,27 +60,33 @@ async function* splitLines(chunks: AsyncIterable<Uint8Array>) {
 }
 
 const parseLine = (text: string, line: number) => {
-  const ids = text.startsWith("{") ? parseObjectIds(text, line) : [toCallId(parseField(text))];
-  return ids.map((id) => {
-    if (id === undefined) throw invalidCallId(line, "a URL that does not end with /call/<id>");
-    if (id.length > maxIdLength) throw invalidCallId(line, "too long");
-    if (id.includes("\ufffd")) throw invalidCallId(line, "not UTF-8");
-    return id;
+  const references = text.startsWith("{") ? parseObjectIds(text, line) : listFields(text).map(parseReference);
+  return references.map((reference) => {
+    if (!reference) throw invalidCallId(line, "a URL that does not end with /call/<id>");
+    if (reference.id.length > maxIdLength) throw invalidCallId(line, "too long");
+    if (reference.id.includes("\ufffd")) throw invalidCallId(line, "not UTF-8");
+    return reference;
   });
 };
 
-const parseField = (text: string) => {
-  const field = (text.split("\t", 1)[0] ?? "").trim();
+/** Of the fields between tabs, the first has the ids: `a`, `"a"`, `a,b` or a line of `["a","b"]`. */
+const listFields = (text: string) => {
+  const [field = ""] = text.split("\t", 1);
+  const ids = field.trim().replace(/^\[/, "").replace(/\]$/, "").split(",");
+  return ids.map((id) => unquote(id.trim())).filter((id) => id !== "");
+};
+
+const unquote = (field: string) => {
   const value = /^".+"$/.test(field) ? parseJson(field)?.value : undefined;
   return typeof value === "string" && value.trim() !== "" ? value.trim() : field;
 };
 
-const parseObjectIds = (text: string, line: number) => {
+const parseObjectIds = (text: string, line: number): readonly CallReference[] => {
   const value = parseJson(text)?.value;
   if (value === undefined) throw invalidCallId(line, "broken JSON");
   const { id, call, calls }: { readonly [key: string]: unknown } = isObject(value) ? value : {};
   const holders: readonly unknown[] = id !== undefined ? [value] : Array.isArray(calls) ? calls : [call];
   const ids = holders.map((holder) => (isObject(holder) && typeof holder.id === "string" ? holder.id.trim() : ""));
   if (ids.includes("")) throw invalidCallId(line, "an object without an id");
-  return ids;
+  return ids.map((own) => ({ id: own }));
 };

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseCallIds, toCallId } from "../../src/calls/parse-ids.ts";
+import { parseCallIds, parseReference } from "../../src/calls/parse-ids.ts";
 
 async function* chunked(text: string | Uint8Array, size: number): AsyncGenerator<Uint8Array, void> {
   const bytes = Buffer.from(text);
@@ -14,7 +14,7 @@ const collected = async <Value>(values: AsyncIterable<Value>): Promise<readonly 
 };
 
 const idsIn = async (text: string | Uint8Array, size = 64): Promise<readonly string[]> =>
-  await collected(parseCallIds(chunked(text, size)));
+  (await collected(parseCallIds(chunked(text, size)))).map((reference) => reference.id);
 
 /** A valid id, which has no white space at its ends and is not the start of JSON. */
 const id = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9:._ -]{0,40}[A-Za-z0-9]$/);
@@ -52,8 +52,21 @@ describe("reading call ids from lines", () => {
     ["https://x.example/traces?peekPath=%2Fcalls%2Froot%3FdescendentCallId%3Da", "a"],
     ["https://x.example/traces", undefined],
   ])("finds the id of the call that a page shows: %s", (url, shown) => {
-    expect(toCallId(url)).toBe(shown);
+    expect(parseReference(url)?.id).toBe(shown);
   });
+
+  it("finds the project in a reference, but not in the URL of a page", () => {
+    const projectOf = (text: string) => parseReference(text)?.project;
+    expect(projectOf("weave:///other/proj2/call/a")).toBe("other/proj2");
+    expect(["a", "https://x.example/team/project/call/a"].map(projectOf)).toEqual([undefined, undefined]);
+  });
+
+  it.each(['["a","b"]', "a,b", '"a", "b"\n', '[\n  "a",\n  "b"\n]', '["a"]\tx\n["b",]'])(
+    "finds the ids in a list: %j",
+    async (text) => {
+      expect(await idsIn(text)).toEqual(["a", "b"]);
+    },
+  );
 
   it("ignores spaces around ids, in quotes, and on empty lines, and takes other quotes as a part of an id", async () => {
     expect(await idsIn('a\n \t\n" b "\t1\n {"id":"c"} ', 7)).toEqual(["a", "b", "c"]);

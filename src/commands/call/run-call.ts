@@ -1,7 +1,7 @@
 /** Runs `rollcall call read` (interface 4.3). */
 
 import { addAbortSignal, Readable } from "node:stream";
-import { parseCallIds, toCallId } from "../../calls/parse-ids.ts";
+import { type CallReference, parseCallIds, parseReference } from "../../calls/parse-ids.ts";
 import { Failure } from "../../failure.ts";
 import { findValue } from "../../json/raw-json.ts";
 import { checkRequest, listCallArgs, openServiceClient, readEffectiveSettings } from "../../session/connect.ts";
@@ -27,7 +27,6 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
   const print = selectPrinter(screen, typed.path);
   const settings = await readEffectiveSettings(context);
   settings.requireAll(["base_url", "project"]);
-  const project = settings.require("project");
   await checkRequest(context, settings, readCall, { parameters: {} });
   const tally: ReadTally = { requested: 0, failedInARow: 0, failed: [], hasStopped: false };
   const read = await openReader(context, settings, { typed, tally });
@@ -35,7 +34,7 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
   const vendorPrefix = settings.require("vendor_prefix");
   const missing = await print({ calls, requested: () => tally.requested }, { ...typed, vendorPrefix });
   if (screen.isReaderGone) return;
-  const [first, ...others] = [...toFailures(tally, project, context.flags), ...(missing ? [missing] : [])];
+  const [first, ...others] = [...toFailures(tally, context.flags), ...(missing ? [missing] : [])];
   if (!first) return;
   throw first.withDetails({
     problems: others.map(({ code: rule, message, details: { hint: advice } }) => {
@@ -45,18 +44,18 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
 };
 
 const parseCallId = (word: string) => {
-  const id = toCallId(word.trim());
+  const reference = parseReference(word.trim());
   const wanted = "a call id, or a URL or reference that ends with /call/<id>";
-  if (!id) throw invalidOptionValue("<call-id>", word, wanted);
-  return id;
+  if (!reference?.id) throw invalidOptionValue("<call-id>", word, wanted);
+  return reference;
 };
 
 /** Returns undefined if no more calls are read. */
-type CallReader = (id: string) => Promise<ReadCall | UnreadableCall | undefined>;
+type CallReader = (reference: CallReference) => Promise<ReadCall | UnreadableCall | undefined>;
 
 async function* readInOrder(
   { host, screen }: Context,
-  typedIds: readonly string[],
+  typedIds: readonly CallReference[],
   read: CallReader,
   tally: ReadTally,
 ): AsyncIterable<ReadCall> {
@@ -78,7 +77,7 @@ async function* readInOrder(
 }
 
 /** Reads ids from stdin in place of the first `-`. @throws Failure `call-ids-…`, `invalid-call-id`, `interrupted` */
-async function* readCallIds(host: Host, typedIds: readonly string[], signal: AbortSignal) {
+async function* readCallIds(host: Host, typedIds: readonly CallReference[], signal: AbortSignal) {
   const input = async function* () {
     try {
       for await (const chunk of addAbortSignal(signal, host.stdin)) yield Buffer.from(chunk);
@@ -89,13 +88,14 @@ async function* readCallIds(host: Host, typedIds: readonly string[], signal: Abo
       throw new Failure("invalid_input", "call-ids-unreadable", message, { hint, cause: thrown });
     }
   };
+  const firstInput = typedIds.findIndex(({ id }) => id === "-");
   for (const [at, typed] of typedIds.entries()) {
-    if (typed !== "-") yield typed;
-    else if (typedIds.indexOf("-") === at) yield* parseCallIds(input());
+    if (typed.id !== "-") yield typed;
+    else if (firstInput === at) yield* parseCallIds(input());
   }
 }
 
-type UnreadableCall = { id: string; failure: Failure };
+type UnreadableCall = { id: string; project: string; failure: Failure };
 
 /** The returned function reads nothing after the tally has stopped. */
 const openReader = async (
@@ -104,24 +104,23 @@ const openReader = async (
   { typed, tally }: { typed: CallReadOptions; tally: ReadTally },
 ): Promise<CallReader> => {
   const client = await openServiceClient(context, settings);
-  const project = settings.require("project");
   const request = {
-    project_id: project,
     include_costs: typed.costs,
     include_storage_size: typed.storageSize,
     include_total_storage_size: typed.totalStorageSize,
   };
-  return async (id) => {
+  return async ({ id, project = settings.require("project") }) => {
     if (tally.hasStopped) return undefined;
     try {
-      const reply = await client.send(readCall, { parameters: {}, body: { ...request, id } });
+      const reply = await client.send(readCall, { parameters: {}, body: { ...request, project_id: project, id } });
       const call = findValue(reply, "call");
-      return call ? { id, call, reply } : { id, failure: callsMissing({ ids: [id], requested: 1, project }) };
+      const failure = () => callsMissing({ ids: [id], requested: 1, project });
+      return call ? { id, call, reply } : { id, project, failure: failure() };
     } catch (thrown) {
       // A failure with a code outside `readFailureCodes` concerns all calls.
       if (!(thrown instanceof Failure) || !readFailureCodes.some((code) => code === thrown.code)) throw thrown;
       tally.hasStopped ||= thrown.details.http?.status === 401;
-      return { id, failure: thrown };
+      return { id, project, failure: thrown };
     }
   };
 };
@@ -143,7 +142,7 @@ const countResult = (tally: ReadTally, result: ReadCall | UnreadableCall) => {
   tally.hasStopped ||= tally.failedInARow >= maxFailedInARow;
 };
 
-const toFailures = (tally: ReadTally, project: string, flags: Context["flags"]) => {
+const toFailures = (tally: ReadTally, flags: Context["flags"]) => {
   const { failed, requested, failedInARow, hasStopped } = tally;
   const cause = failed[0]?.failure;
   const isOnlyCause = failed.length === requested && failed.every(({ failure }) => failure.message === cause?.message);
@@ -155,6 +154,7 @@ const toFailures = (tally: ReadTally, project: string, flags: Context["flags"]) 
     if (firstId === undefined || !first) return [];
     const ids = ofCode.map(({ id }) => id);
     const http = failures.find(({ details }) => details.http)?.details.http;
+    const project = formatList([...new Set(ofCode.map((each) => each.project))]);
     if (code === "not_found") return callsMissing({ ids, requested, project }, http && { http });
     const from = ids.length === 1 ? "" : `${ids[0]}: `;
     const [which, end] = hasStopped ? ["the first ", ", so rollcall stopped"] : ["", ""];
