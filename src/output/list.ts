@@ -142,10 +142,11 @@ type ResultPage = Readonly<{
   document?: object;
 }>;
 
-/** Lists the members of a document by their dotted names, except lists and nulls. */
+/** Lists the members of a document by their dotted names, except lists, nulls and counts of 0. */
 const listMembers = (document: object, prefix = ""): readonly ResultRow[] =>
   Object.entries(document).flatMap(([key, value]: [string, unknown]): readonly ResultRow[] => {
     const name = prefix + key;
+    if (value === 0 && prefix !== "metrics.") return [];
     if (typeof value === "string" || typeof value === "number") return [{ name, value }];
     if (typeof value === "boolean") return [{ name, value: String(value) }];
     return typeof value !== "object" || value === null || Array.isArray(value) ? [] : listMembers(value, `${name}.`);
