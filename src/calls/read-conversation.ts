@@ -22,7 +22,8 @@ export const readConversation = (call: raw.RawJson): CallConversation => {
   try {
     return value ? readResponsesCall(call, value, response) : chat;
   } catch (thrown) {
-    if (!(thrown instanceof ConversionError)) throw thrown;
+    // A value that is nested too deeply exceeds the stack.
+    if (!(thrown instanceof ConversionError || thrown instanceof RangeError)) throw thrown;
     return chat;
   }
 };

@@ -128,7 +128,7 @@ export const pairCalls = (items: readonly raw.RawJson[], from = 0): readonly Pai
     if (at < from) continue;
     const answered = isResult(item) ? open.take(raw.textAt(item, "tool_call_id") || undefined) : undefined;
     if (answered) answered.result = at;
-    for (const call of callsOf(messageOf(item))) {
+    for (const call of isResult(item) ? [] : callsOf(messageOf(item))) {
       const made: PairedCall = { call, at, result: undefined };
       calls.push(made);
       open.add(made, raw.textAt(call, "id") || undefined);

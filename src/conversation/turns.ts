@@ -113,12 +113,15 @@ const toToolCall = (call: raw.RawJson, findResult: ResultFinder): ToolCall => {
 const toTextPart = (kind: "thought" | "refusal", text = ""): readonly ContentPart[] =>
   text === "" ? [] : [{ kind, text }];
 
-const toContentParts = (content: raw.RawJson | undefined): readonly ContentPart[] => {
-  if (content?.kind === "list") return content.items.flatMap(toParts);
+/** A content can have results, and a result documents. */
+const maxLevels = 3;
+
+const toContentParts = (content: raw.RawJson | undefined, levels = maxLevels): readonly ContentPart[] => {
+  if (content?.kind === "list" && levels > 0) return content.items.flatMap((part) => toParts(part, levels - 1));
   return !content || content.json === '""' ? [] : [{ kind: "said", value: content }];
 };
 
-const toParts = (part: raw.RawJson): readonly ContentPart[] => {
+const toParts = (part: raw.RawJson, levels: number): readonly ContentPart[] => {
   const type = raw.textAt(part, "type") ?? "";
   const text = raw.findValue(part, "text");
   if (text?.kind === "text" && (messages.textType.test(type) || raw.findValue(part, "type") === undefined))
@@ -129,7 +132,7 @@ const toParts = (part: raw.RawJson): readonly ContentPart[] => {
   if (type === "tool_use") return [toToolCall(part, () => null), ...toOthers(part, ["id", "name", "input"])];
   if (type === "tool_result") {
     const parts = [
-      ...toContentParts(raw.findValue(part, "content")),
+      ...toContentParts(raw.findValue(part, "content"), levels),
       ...toOthers(part, ["content", "tool_use_id", "is_error"]),
     ];
     const id = raw.textAt(part, "tool_use_id");
@@ -138,7 +141,7 @@ const toParts = (part: raw.RawJson): readonly ContentPart[] => {
   const source = raw.findValue(part, "source");
   const document = raw.findValue(source, raw.textAt(source, "type") === "content" ? "content" : "data");
   if (type === "document" && document && /^(text|content)$/.test(raw.textAt(source, "type") ?? ""))
-    return [...toContentParts(document), ...toOthers(part, ["source"])];
+    return [...toContentParts(document, levels), ...toOthers(part, ["source"])];
   const body = raw.findValue(part, type) ?? raw.findValue(part, "source") ?? part;
   const media = toMedia(body, type);
   if (!media) return [{ kind: "said", value: part }];

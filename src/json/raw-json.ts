@@ -14,6 +14,15 @@ export const parseJson = (text: string) => {
   }
 };
 
+/** Returns undefined for a value with more levels than the stack has. */
+export const tryStringify = (value: unknown): string | undefined => {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
+};
+
 export type RawMember = Readonly<{ key: string; value: RawJson }>;
 
 type Kind = "text" | "number" | "word" | "list" | "object";

@@ -69,8 +69,9 @@ export const formatCell = <Row>({ value, cell }: views.Column<Row>, row: Row, sp
 /** Formats objects as JSON, because `String` would call a `toString` in the data. */
 export const formatPlainValue = (value: unknown, separator = ";"): string => {
   if (value === undefined || value === null) return "";
-  if (Array.isArray(value)) return value.map((item) => formatPlainValue(item, separator)).join(separator);
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
+  if (Array.isArray(value) && !value.some(Array.isArray))
+    return value.map((item) => formatPlainValue(item, separator)).join(separator);
+  return typeof value === "object" ? (raw.tryStringify(value) ?? "…") : String(value);
 };
 
 function* formatLines<Row>({ options, cleaner }: Screen, columns: views.ShownColumn<Row>[], rows: readonly Row[]) {

@@ -135,8 +135,6 @@ const countCommonMessages = async (all: readonly ReadTrajectory[]) => {
   return common;
 };
 
-/** A call and its result are shown as one, so both are common, or neither. */
-const endBeforeOpenCall = (calls: readonly PairedCall[], end: number): number => {
-  const open = calls.find(({ at, result = 0 }) => at < end && result >= end);
-  return open ? endBeforeOpenCall(calls, open.at) : end;
-};
+/** A call and its result are shown as one, so both are common, or neither. The calls are in their order. */
+const endBeforeOpenCall = (calls: readonly PairedCall[], end: number) =>
+  calls.reduceRight((first, { at, result = 0 }) => (at < first && result >= first ? at : first), end);

@@ -7,6 +7,8 @@ import type { Rollout } from "./format.ts";
 /** Longer values are compared by their start. */
 const maxComparedBytes = 64;
 
+const maxPathLength = 200;
+
 /** A path without indexes (`completion[].content`), and the values at this path that no trajectory has. */
 class KeyPath {
   readonly path: string;
@@ -20,7 +22,9 @@ class KeyPath {
     this.path = path;
   }
 
+  /** Deeper values count at this path, because each path is as long as all before it. */
   child(key: string | number): KeyPath {
+    if (this.path.length > maxPathLength) return this;
     const step = typeof key === "number" ? 0 : key;
     let child = this.below.get(step);
     if (!child) {

@@ -3,6 +3,7 @@
 import { hash } from "node:crypto";
 import { formatCanonically } from "../../conversation/prompt.ts";
 import { getValue, isObject } from "../../json/json-bytes.ts";
+import { tryStringify } from "../../json/raw-json.ts";
 import { Kind, kindAt } from "../../json/shape.ts";
 import * as json from "../../json/table.ts";
 import { groupKeyNames, toKeyPaths } from "../rules/names.ts";
@@ -28,8 +29,8 @@ export const findGroupKeys = (value: unknown): readonly { name: string; text: st
   return ["", ...new Set(holders.slice(0, maxSearchedObjects))].flatMap((holder) =>
     groupKeyCandidates.flatMap((key) => {
       const name = `${holder}${key}`;
-      const keyValue = readKeyValue(value, name);
-      return keyValue === undefined ? [] : [{ name, text: JSON.stringify(keyValue) }];
+      const text = tryStringify(readKeyValue(value, name));
+      return text === undefined ? [] : [{ name, text }];
     }),
   );
 };
@@ -40,7 +41,7 @@ export const findGroupKey = (trajectory: unknown, names: readonly string[] = [])
   const isCertain = ({ name }: { name: string }) => groupKeyNames.includes(name.split(".").at(-1) ?? "");
   const isKnown = values.length > 0 && values.length === names.length;
   const value: unknown = values.length === 1 ? values[0] : values;
-  const text = isKnown ? JSON.stringify(value) : findGroupKeys(trajectory).find(isCertain)?.text;
+  const text = isKnown ? tryStringify(value) : findGroupKeys(trajectory).find(isCertain)?.text;
   return text?.startsWith('"') === true ? String(JSON.parse(text)) : text;
 };
 
