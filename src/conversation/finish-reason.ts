@@ -86,7 +86,10 @@ const chooseReason = (run: Notes, reasons: readonly Reason[]): Json | undefined 
 type Statement = Readonly<{ value: Value; read: (value: Value | undefined, run: Notes) => Reason | undefined }>;
 
 /** Objects in which APIs and frameworks state the reason. */
-const holderKeys = ["metadata", "meta_info", "response_metadata", "choices", "response"];
+const holderKeys = [
+  ...["metadata", "meta_info", "response_metadata", "choices", "response"],
+  ...["info", "extra_info", "execution_metadata", "step_result"],
+];
 
 /** Matches names of an end, such as `status` and `stopping_reason`. */
 const endPattern =

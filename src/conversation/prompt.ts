@@ -19,20 +19,6 @@ const recorderKey = new RegExp(
 
 const isRecorders = (key: string, value?: unknown) => value === null || recorderKey.test(toSnakeCase(key));
 
-/** The ends of keys, in snake case, whose values are neither words nor calls. */
-const silentKey = new RegExp(
-  `(?:^|_)(?:${[
-    "agent|annotations|artifacts?|at|attachments?|audio|author|by|cache|category|channel|citations|config|control|cost",
-    "created|data|date|details|dir|env|error|extra|fields|files?|format|hash|ids?|idx|images?|index|info|kind|language",
-    "length|level|logprobs|loss|mask|meta|metadata|metrics|mode|model|name|object|parser|path|phase|provider|reason",
-    "recipient|recorder|refusal|role|schema|scores?|sender|signature|source|state|stats|status|tags?|thinking_blocks",
-    "tier|time|timestamp|tokens|type|ur[il]|usage|uuid|version|videos?|weight",
-  ].join("|")})$`,
-);
-
-/** True for a key whose value is neither words nor calls, such as `response_id`. */
-export const isSilentKey = (key: string) => silentKey.test(toSnakeCase(key));
-
 /** Returns the text of a list with only one text, which says the same as the text. */
 export const readOnlyText = (content: unknown, isIgnored = isRecorders) => {
   const [part, ...more]: readonly unknown[] = Array.isArray(content) ? content : [];

@@ -51,10 +51,12 @@ export const decidedChoice = (run: ConversionNotes, message: Json, stated: State
 export const toPromptTurn = (content: Json) => ({ role: "user", content });
 
 /** Returns the content of a sampled turn. @throws ConversionError if it contains a turn of another role */
-const requireOwnWords = <Content extends Value | undefined>(content: Content): Content => {
+const requireOwnWords = <Content extends Value | undefined>(run: Notes, content: Content): Content => {
   for (const part of content?.isList ? content.items() : [content]) {
     const value = part?.isObject ? part.get("text") : part;
-    const mark = findForeignTurn(value?.text ?? "");
+    const { text = "" } = value ?? {};
+    if (text.includes("<tool_call>")) run.note("tool calls are text (`<tool_call>`), so `stats` does not count them");
+    const mark = findForeignTurn(text);
     if (value && mark !== undefined)
       throw value.error(
         `${value.path.join(".")} contains a turn that the model did not sample, after \`${mark}\` (write each turn to a message of its own)`,
@@ -65,9 +67,12 @@ const requireOwnWords = <Content extends Value | undefined>(content: Content): C
 
 export const textChoice = (run: ConversionNotes, content: Value, sampled: SampledRecord) =>
   choice(
-    { role: "assistant", content: requireOwnWords(content) },
+    { role: "assistant", content: requireOwnWords(run, content) },
     openFinish(run, sampled, 1)(0, { callsTools: false }),
   );
+
+/** Members of messages that ms-swift, axolotl and OpenAI's fine-tuning read. A turn with such a mask is not trained. */
+const maskKeys = ["loss", "weight", "train", "trainable"];
 
 const orderNote = "matched tool results without tool_call_id to the calls by name or order";
 
@@ -112,7 +117,10 @@ export const toTurns = (
     const turn = role === callRole ? joinCalls(calls, ids) : toRowMessage(message, own.added);
     if (!finish) return turn;
     const position = answers++;
-    requireOwnWords(message.get("content"));
+    requireOwnWords(run, message.get("content"));
+    const mask = maskKeys.find((key) => message.get(key)?.data === false || message.get(key)?.number === 0);
+    if (mask !== undefined)
+      run.note(`counted a turn as sampled although a trainer leaves it out (\`${mask}\`: ${message.get(mask)?.raw})`);
     const callsTools = calls.length > 0 || hasCalls(message);
     if (!callsTools && !/^(?:final)?$/.test(message.textAt("channel") ?? ""))
       run.note("read turns of other channels than `final`, such as analysis, as answers");

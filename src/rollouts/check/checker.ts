@@ -24,7 +24,7 @@ import type { MessageWalk } from "./message-walk.ts";
 import { findMixedSteps } from "./policy-steps.ts";
 import { addRequest, recordType, requestKeys } from "./requests.ts";
 import { inspectTrajectory } from "./trajectory.ts";
-import { findMixedPrompts, findPrompt, hasTaskPrompt, haveEqualBytes } from "./trajectory-prompt.ts";
+import * as prompts from "./trajectory-prompt.ts";
 import { anyValue, checkElements, defineObjectType, reportWrongType, requiredField } from "./types.ts";
 
 type CheckedValue = JsonValue & { readonly path: Path };
@@ -70,7 +70,7 @@ export class Checker {
     this.result = result;
     this.#file = file;
     this.#index = index;
-    this.#readGroupKey = openGroupKeyReader(groupBy);
+    this.#readGroupKey = openGroupKeyReader(groupBy, prompts.openPromptKeyReader());
     this.#measure = measure;
   }
 
@@ -174,9 +174,9 @@ export class Checker {
     const { reader, table } = this.#block;
     const steps = findMixedSteps(table, all);
     if (steps) this.#report("mixed-steps", steps, group);
-    this.#hasOnePrompt = haveEqualBytes(table, all, reader);
-    const prompts = this.#hasOnePrompt ? undefined : findMixedPrompts(table, all);
-    if (prompts) this.#report("mixed-prompts", prompts, group);
+    this.#hasOnePrompt = prompts.haveEqualBytes(table, all, reader);
+    const mixed = this.#hasOnePrompt ? undefined : prompts.findMixedPrompts(table, all);
+    if (mixed) this.#report("mixed-prompts", mixed, group);
   }
 
   /** Returns the number of facts, or `noFacts` if a trajectory has no facts. */
@@ -229,7 +229,7 @@ export class Checker {
     if (key === undefined) return;
     this.result.parts.setKey(key);
     if (isValid) this.result.parts.setLast("steps", facts.steps);
-    const prompt = this.#isInvalid || !hasTaskPrompt(facts) ? undefined : findPrompt(table, facts);
+    const prompt = this.#isInvalid || !prompts.hasTaskPrompt(facts) ? undefined : prompts.findPrompt(table, facts);
     if (prompt) this.result.parts.setLast("prompt", this.#block.reader.fingerprintOf(prompt.start, prompt.end));
   }
 

@@ -6,11 +6,12 @@ import { Kind, keyIdCount, kindAt, shapeCount } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
 import type { TrajectoryFacts } from "../index/fact-columns.ts";
-import { isComparedStep, isPolicyColumn, policyNames, stepHolders } from "../rules/names.ts";
+import { initialVersion, isComparedStep, isPolicyColumn, policyNames, stepHolders } from "../rules/names.ts";
 
 /** 1 at the id of a compared column. */
 const stepIds = new Uint8Array(keyIdCount);
 for (const name of policyNames) stepIds[registerKey(name)] = 1;
+const initialId = registerKey(initialVersion);
 
 /** A name with a prefix has no registered id. */
 const isStepKey = (table: JsonTable, key: number) => {
@@ -40,19 +41,22 @@ export const hashSteps = (table: JsonTable, object: number) => {
   if (table.shapes !== shapes) withoutSteps.fill(0);
   shapes = table.shapes;
   if (withoutSteps[shape] === 1) return 0;
-  let [sum, hasStep] = [0, false];
+  let [sum, initial, hasStep] = [0, 0, false];
   const end = json.nodeAfter(table, object);
   for (let key = object + nodeSize; key < end; ) {
     const value = key + nodeSize;
     if (isStepKey(table, key)) {
       hasStep = true;
       const id = json.keyIdOf(table, key);
-      if ((kindAt(table, value) & comparedKinds) !== 0) sum += hashBytes(table, value, stepIds[id] === 1 ? id : 0);
+      const isCompared = (kindAt(table, value) & comparedKinds) !== 0;
+      const hash = isCompared ? hashBytes(table, value, stepIds[id] === 1 ? id : 0) : 0;
+      if (id === initialId) initial = hash;
+      else sum += hash;
     }
     key = json.nodeAfter(table, value);
   }
   if (!hasStep && shape > 0 && shapes) withoutSteps[shape] = 1;
-  return sum >>> 0;
+  return (sum === 0 ? initial : sum) >>> 0;
 };
 
 const hashBytes = ({ bytes, words }: JsonTable, node: number, seed: number) => {
@@ -80,7 +84,8 @@ export const openStepComparison = () => {
   };
   /** Returns a column with several values. */
   const findMixed = () => {
-    const [key, mixed] = [...values].find(([, { size }]) => size > 1) ?? [];
+    const others = [...values].filter(([key]) => key !== initialVersion || values.size === 1);
+    const [key, mixed] = others.find(([, { size }]) => size > 1) ?? [];
     return key !== undefined && mixed ? { key, values: [...mixed] } : undefined;
   };
   return { add, findMixed };

@@ -48,6 +48,15 @@ export const openPromptReader = () => {
   };
 };
 
+/** Returns a function that returns the key `prompt` of a trajectory; undefined if the prompt is unknown. */
+export const openPromptKeyReader = () => {
+  const readPrompt = openPromptReader();
+  return (trajectory: json.JsonValue) => {
+    const prompt = readPrompt(trajectory.table, findPromptOf(trajectory));
+    return prompt && `sha256:${Buffer.from(prompt, "latin1").toString("hex")}`;
+  };
+};
+
 /** White space, escapes, the order of keys and spellings of numbers do not change the digest. */
 export const digestPrompt = (table: json.JsonTable, { list, promptEnd }: Prompt): string => {
   const messages: string[] = [];

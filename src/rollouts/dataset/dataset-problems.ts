@@ -27,16 +27,25 @@ export const reportDatasetProblems = async (dataset: IndexedGroups, breaks: Brea
   return lacking;
 };
 
-/** Returns the rules that groups of whole files break, which are not reported. */
-export const reportGroupProblems = async (dataset: IndexedGroups, breaks: Breaks): Promise<NotedLacks> => {
+/**
+ * Returns the rules that groups of whole files break, which are not reported.
+ * @param ungrouped the location of an input without `--group-by`
+ */
+export const reportGroupProblems = async (
+  dataset: IndexedGroups,
+  breaks: Breaks,
+  ungrouped: ProblemLocation | undefined,
+): Promise<NotedLacks> => {
   const { groups, scan } = dataset;
   const { trajectories, equal } = scan.parts.columns;
   const sizes = trajectories.values(0, scan.parts.count);
   const hasSmallGroups = sizes.includes(1) || sizes.includes(0);
   if (groups.areValidParts && equal.hasOnlyDefaults && !hasSmallGroups) return [];
-  const sharedKey = sizes.includes(1) ? await findSharedKey(dataset, breaks) : undefined;
-  const broken = hasSmallGroups ? await findSmallGroups(dataset, breaks, sharedKey) : [];
-  const report = openGroupReporter(dataset, { broken, sharedKey });
+  const canRegroup = ungrouped && scan.problems.errors === 0 && sizes.includes(1);
+  const key = canRegroup ? await findSharedKey(dataset, breaks) : undefined;
+  if (key !== undefined) scan.problems.report("equal-prompts", { key }, ungrouped);
+  const broken = hasSmallGroups ? await findSmallGroups(dataset, breaks) : [];
+  const report = openGroupReporter(dataset, broken);
   for (const group of groups.valid()) {
     if (breaks.isDue()) await breaks.take();
     report(group);
@@ -45,7 +54,7 @@ export const reportGroupProblems = async (dataset: IndexedGroups, breaks: Breaks
 };
 
 /** Finds the files that have only groups of one trajectory, or only groups of failures. */
-const findSmallGroups = async (dataset: IndexedGroups, breaks: Breaks, sharedKey?: string): Promise<NotedLacks> => {
+const findSmallGroups = async (dataset: IndexedGroups, breaks: Breaks): Promise<NotedLacks> => {
   const { groups, scan, sources } = dataset;
   const [others, sizes] = [new Uint8Array(sources.length), new Uint8Array(sources.length)];
   for (let group = 0; group < groups.count; group++) {
@@ -59,15 +68,12 @@ const findSmallGroups = async (dataset: IndexedGroups, breaks: Breaks, sharedKey
     new Set([...sizes.keys()].filter((file) => !others[file] && sizes[file] === 1 << size));
   return [
     { lack: "empty-group", files: listFiles(0) },
-    { lack: "single-trajectory-group", files: sharedKey === undefined ? listFiles(1) : new Set() },
+    { lack: "single-trajectory-group", files: listFiles(1) },
   ];
 };
 
-type KnownOfAll = Readonly<{ broken: NotedLacks; sharedKey: string | undefined }>;
-
-/** The returned function expects a valid group. Without `known`, the input goes on. */
-export const openGroupReporter = (dataset: IndexedGroups, known?: KnownOfAll): ((group: number) => void) => {
-  const { broken = [], sharedKey } = known ?? {};
+/** The returned function expects a valid group. Without `broken`, the input goes on. */
+export const openGroupReporter = (dataset: IndexedGroups, broken: NotedLacks = []): ((group: number) => void) => {
   const { groups, scan } = dataset;
   const { training, source } = scan.parts.columns;
   const isNoted = (rule: RuleName, group: number) =>
@@ -81,8 +87,10 @@ export const openGroupReporter = (dataset: IndexedGroups, known?: KnownOfAll): (
     } else if (trajectories === 1) {
       if (isNoted("single-trajectory-group", group)) return;
       const isFlat = canRegroupPart(getPart(dataset, groups.firstOf(group)));
-      const isUngrouped = isFlat && (sharedKey !== undefined || !groups.isKeyed(group));
-      reportGroup(dataset, "single-trajectory-group", { data: { canRegroup: isUngrouped, key: sharedKey }, group });
+      reportGroup(dataset, "single-trajectory-group", {
+        data: { canRegroup: isFlat && !groups.isKeyed(group) },
+        group,
+      });
     } else if (hasZeroVariance(dataset, group) && hasTurn(group))
       reportGroup(dataset, "zero-variance-group", { data: { trajectories }, group });
   };

@@ -101,6 +101,7 @@ const reportSkippedFiles = (problems: Problems, files: readonly SkippedFile[] = 
 const reportConversion = (problems: Problems, conversion: Conversion | undefined) => {
   for (const { format, files } of conversion?.formats ?? [])
     if (format.isLossy) problems.report("lossy-format", { format: format.name }, { file: files[0] ?? "" });
+  for (const at of conversion?.otherLines ?? []) problems.report("not-a-rollout", undefined, at);
   for (const at of conversion?.possibleParts ?? []) problems.report("rollout-in-parts", { isCertain: false }, at);
   if (problems.strictness.strict) problems.addInputRule("rollout-in-parts");
 };
@@ -125,7 +126,7 @@ export const readSources = async (sources: readonly Source[], options: SourceOpt
   requireSplit(split !== undefined);
   await datasetProblems.reportScatteredParts(read, scattered, breaks);
   datasetProblems.reportAmbiguousGroups(read, groupBy !== undefined);
-  const note = await finishCheck(read, breaks);
+  const note = await finishCheck(read, breaks, groupBy === undefined);
   return { ...read, split, joinedGroups, note };
 };
 
@@ -197,10 +198,14 @@ const takeDigests = (parts: Parts, { originals }: Source, first: number) => {
 };
 
 /** Reports problems of groups and of the whole input, and finishes the metrics. Returns a note. */
-const finishCheck = async (read: IndexedGroups, breaks: Breaks) => {
+const finishCheck = async (read: IndexedGroups, breaks: Breaks, isUngrouped: boolean) => {
   const { groups, scan } = read;
   const { parts, problems } = scan;
-  const broken = await datasetProblems.reportGroupProblems(read, breaks);
+  const broken = await datasetProblems.reportGroupProblems(
+    read,
+    breaks,
+    isUngrouped ? locateOnlySource(read.sources) : undefined,
+  );
   const lacking = await datasetProblems.reportDatasetProblems(read, breaks);
   problems.promoteWarnings();
   if (problems.strictness.strict) groups.rejectWarned();

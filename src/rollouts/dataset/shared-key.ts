@@ -6,7 +6,7 @@ import type { Breaks } from "../../system/breaks.ts";
 import { compareTexts } from "../../text/sentences.ts";
 import { findPromptOf, openPromptReader } from "../check/trajectory-prompt.ts";
 import { findGroupKeys, rankGroupKey } from "../index/group-key.ts";
-import { canNamePolicy, isStep, stepHolders } from "../rules/names.ts";
+import { canNamePolicy, groupKeyNames, idWords, isStep, rolloutWords, stepHolders } from "../rules/names.ts";
 import { sliceTrajectories } from "./group-bytes.ts";
 import { type GroupPart, getPart, type IndexedGroups, readPartStart } from "./locate.ts";
 
@@ -18,9 +18,12 @@ const maxSampledGroups = 64;
 /** rollcall reads each trajectory again to try a key, so it proposes none for a longer input. */
 const maxTriedBytes = 2 ** 24;
 
-/** Returns a key whose groups each have one prompt, one step, one run and one model. @throws the signal's reason */
+/**
+ * Returns a key whose groups each have one task, one step and one policy, or `prompt` if prompts are equal.
+ * @throws the signal's reason
+ */
 export const findSharedKey = async (dataset: IndexedGroups, breaks: Breaks): Promise<string | undefined> => {
-  const trial = openTrial(findCandidates(dataset));
+  const trial = openTrial([...findCandidates(dataset), promptKey]);
   return await tryKeys(dataset, trial, breaks);
 };
 
@@ -54,7 +57,7 @@ const tryKeys = async (
     const groupPart = getPart(dataset, at);
     const { length, source } = groupPart.part;
     bytes += length;
-    if (bytes > maxTriedBytes) return undefined;
+    if (bytes > maxTriedBytes) break;
     if (breaks.isDue(length)) await breaks.take();
     if (!canRegroupPart(groupPart) || !isTried(at)) continue;
     for (const one of tryReadTrajectories(groupPart)) trial.add(one, source);
@@ -73,12 +76,25 @@ const findCandidates = (dataset: IndexedGroups) => {
     if (!canRegroupPart(groupPart) || !groupPart.part.valid) continue;
     const [trajectory] = tryReadTrajectories(groupPart);
     const value = trajectory && parseJson(trajectory.toString("utf8"))?.value;
-    for (const { name, text } of findGroupKeys(value)) values.set(name, [...(values.get(name) ?? []), text]);
+    for (const { name, text } of listKeys(value)) values.set(name, [...(values.get(name) ?? []), text]);
   }
   // A value that all trajectories share cannot distinguish prompts.
   const isRepeated = (texts: readonly string[]) => new Set(texts).size > 1 && new Set(texts).size < texts.length;
   const names = [...values].flatMap(([name, texts]) => (isRepeated(texts) ? [name] : []));
   return names.sort((a, b) => rankGroupKey(a) - rankGroupKey(b));
+};
+
+/** Lists known keys, and other columns with texts or integers that `--group-by` accepts. */
+const listKeys = (value: unknown) => {
+  const known = findGroupKeys(value);
+  const others = [value, getValue(value, ["metadata"])].flatMap((holder) =>
+    Object.entries(isObject(holder) ? holder : {}).flatMap(([name, one]) => {
+      const canBeKey = name !== "reward" && !rolloutWords.test(name) && !isSampler(name);
+      if (!canBeKey || known.some((key) => key.name === name)) return [];
+      return typeof one === "string" || Number.isInteger(one) ? { name, text: JSON.stringify(one) } : [];
+    }),
+  );
+  return [...known, ...others];
 };
 
 /** Returns an empty list if the file has changed. */
@@ -90,10 +106,30 @@ export const tryReadTrajectories = (groupPart: GroupPart) => {
   }
 };
 
+/** The key of `--group-by` for trajectories with equal prompts, unless a column has this name. */
+const promptKey = "prompt";
+
+interface TriedGroup {
+  readonly sampler: string;
+  readonly task: string | undefined;
+  size: number;
+  isMixed: boolean;
+}
+
 /** @param isByFile true if equal values in different files are different groups */
 const openTrial = (names: readonly string[], isByFile = false) => {
-  const open = new Map(names.map((name) => [name, new Map<string, { sampler: string; prompt: string | undefined }>()]));
+  const open = new Map(names.map((name) => [name, new Map<string, TriedGroup>()]));
   const readPrompt = openPromptReader();
+  let count = 0;
+  const fits = (name: string, groups: readonly TriedGroup[]) => {
+    const [first] = groups;
+    const isKnown = name === promptKey || groupKeyNames.includes(name.split(".").at(-1) ?? "");
+    // Of rollouts whose tasks contain a session or a time, only an id with groups of equal size can name the group.
+    const isEven = groups.length > 1 && groups.every(({ size }) => size === first?.size);
+    if (groups.length === count) return false;
+    if (groups.some(({ isMixed }) => isMixed)) return !isKnown && isEven && idWords.test(name);
+    return isKnown || groups.some(({ task }) => task !== first?.task);
+  };
   return {
     isOpen: () => open.size > 0,
     add(trajectory: Buffer, source: number) {
@@ -102,24 +138,41 @@ const openTrial = (names: readonly string[], isByFile = false) => {
       const prompt = root && readPrompt(root.table, findPromptOf(root));
       const sampler = JSON.stringify([source, listSamplers(value)]);
       const file = isByFile ? ` ${source}` : "";
-      const keys = new Map(findGroupKeys(value).map(({ name, text }) => [name, `${shorten(text)}${file}`]));
+      const keys = new Map(listKeys(value).map(({ name, text }) => [name, `${shorten(text)}${file}`]));
+      if (prompt !== undefined && !keys.has(promptKey)) keys.set(promptKey, prompt);
+      const task = prompt === undefined ? undefined : readTask(value);
+      count++;
       for (const [name, groups] of open) {
         const key = keys.get(name);
-        const first = key === undefined ? undefined : groups.get(key);
-        const hasOtherPrompt = prompt !== undefined && first?.prompt !== undefined && first.prompt !== prompt;
-        if (key === undefined || hasOtherPrompt || (first && first.sampler !== sampler)) open.delete(name);
-        else if (!first) groups.set(key, { sampler, prompt });
+        const group = key === undefined ? undefined : groups.get(key);
+        if (key === undefined || (group && group.sampler !== sampler)) open.delete(name);
+        else if (!group) groups.set(key, { sampler, task, size: 1, isMixed: false });
+        else {
+          group.size++;
+          group.isMixed ||= task !== undefined && group.task !== undefined && group.task !== task;
+        }
       }
     },
-    findBest: () => open.keys().next().value,
+    findBest: () => [...open].find(([name, groups]) => fits(name, [...groups.values()]))?.[0],
   };
 };
+
+/** Returns what the users of a prompt say, because a system prompt can contain a session or a time. */
+const readTask = (trajectory: unknown) => {
+  const items = getValue(trajectory, ["messages_and_choices"]);
+  const messages = Array.isArray(items) ? items.filter(isObject) : [];
+  const end = messages.findIndex(({ role }) => role === undefined || role === "assistant");
+  const prompt = messages.slice(0, end < 0 ? undefined : end);
+  return shorten(JSON.stringify(prompt.flatMap(({ role, content }) => (role === "user" ? [content] : []))));
+};
+
+const isSampler = (name: string) => isStep(name) || canNamePolicy(name);
 
 /** Lists the columns that state what sampled a trajectory: a step or a policy. */
 const listSamplers = (value: unknown) =>
   [value, ...stepHolders.map((holder) => getValue(value, [holder]))].map((holder) =>
     Object.entries(isObject(holder) ? holder : {})
-      .filter(([name, one]) => (isStep(name) || canNamePolicy(name)) && !isObject(one) && !Array.isArray(one))
+      .filter(([name, one]) => isSampler(name) && !isObject(one) && !Array.isArray(one))
       .sort(([a], [b]) => compareTexts(a, b)),
   );
 

@@ -74,6 +74,57 @@ export const buildException = (recorded?: output.Json, type?: output.Json, trace
   return { type: type ?? "error", message: isData ? output.literal(message.raw, message) : message, traceback };
 };
 
+/** The objects of a row that can state a failure, as the row itself can. */
+const failureHolders = ["info", "extra_info", "metadata", "evaluation_result"];
+const errorColumns = ["error", "error_msg", "error_message", "exception"];
+
+/** True for a member that calls the score invalid. */
+const isInvalidMark = ([key, value]: Members[number]) =>
+  value.canBeMetric &&
+  !value.isNumber &&
+  (value.isTrue
+    ? /^(?:is_?)?aborted$|(?:^|_)(?:judg|scor|grad|verif|reward)\w*_(?:failed|failure|error)$/
+    : /(?:score|reward)_(?:is_)?valid$|(?:^|_)valid_(?:score|reward)$/
+  ).test(key);
+
+/** Finds what a row states beside its score: an error, a failed status, or that the score is invalid. */
+const findStatedFailure = (row: Value) => {
+  const holders = [row, ...failureHolders.flatMap((name) => unwrap(row.get(name)) ?? [])];
+  const mark = holders.flatMap((holder) => holder.members().filter(isInvalidMark))[0];
+  const listed = errorColumns.flatMap((name) => holders.map((holder) => [name, holder.get(name)] as const));
+  const [name, error] = listed.find(([, value]) => value && !value.isBlank && (value.text || value.isObject)) ?? [];
+  if (name !== undefined && error) return { name, error, isInvalid: mark !== undefined };
+  if (mark) return { name: mark[0], error: output.literal(`${mark[0]} is ${mark[1].raw}`, mark[1]), isInvalid: true };
+  const status = row.get("status");
+  if (!/^(?:failed|aborted|error|errored|cancell?ed)$/i.test(status?.text ?? "")) return undefined;
+  return { name: "status", error: status ?? null, isInvalid: false };
+};
+
+/**
+ * Returns the exception of a row without a score or an answer, or with the score 0 that its writer calls invalid.
+ * Another score counts, also beside an error.
+ */
+export const findFailure = (
+  run: FormatRun,
+  row: Value,
+  { score, hasAnswer }: { score: Value | undefined; hasAnswer: boolean },
+): output.Json | undefined => {
+  const found = findStatedFailure(row);
+  if (!found) return undefined;
+  const { name, error, isInvalid } = found;
+  const isZero = score?.number === 0 || (score?.canBeMetric === true && !score.isNumber && !score.isTrue);
+  if (!score || (isZero && (isInvalid || !hasAnswer))) {
+    if (score && hasAnswer)
+      run.note(`left out the reward 0 of a rollout, because \`${name}\` says that it is no score`);
+    if (!(error instanceof Value)) return buildException(error, "unscored");
+    const chain = error.get("error_chain_repr") ?? error.get("error_chain_str");
+    if (chain) return buildException(chain, error.get("error"));
+    return error.hasAny("message", "type") ? error : buildException(error);
+  }
+  run.note(`counted a rollout with ${isZero ? "the reward 0" : "a reward"} and a failure, which \`${name}\` states`);
+  return undefined;
+};
+
 /** The names of the file for `--rewards`: without all known endings first, and the full name last. */
 export const listFileIds = ({ file, value, isListed }: Pick<SourceRecord, "file" | "value" | "isListed">) => {
   if (isListed) return ["instance_id", "id"].flatMap((key) => value.textAt(key) ?? []);

@@ -1,5 +1,7 @@
 /** Converts inputs of other tools to lines with one group each. */
 import { dirname, join } from "node:path";
+import { hasCalls } from "../../conversation/apis/openai.ts";
+import { elementsOf, type Json, memberOf, rawOf } from "../../json/output-json.ts";
 import type { Value } from "../../json/value.ts";
 import { Breaks } from "../../system/breaks.ts";
 import type { Host } from "../../system/host.ts";
@@ -8,6 +10,7 @@ import { reportEmptyFolders } from "../input/names.ts";
 import type { OpenedInputs } from "../input/open-inputs.ts";
 import { closeSources, type RawRecord, type Source } from "../input/source.ts";
 import { openSpool } from "../input/spool.ts";
+import { answerColumns } from "../rules/names.ts";
 import { type ProblemLocation, Problems } from "../rules/problems.ts";
 import { defaultStrictness } from "../rules/rules.ts";
 import { breakAmbiguous, breakGroup, breakUnreadable, openBrokenGroups } from "./broken-records.ts";
@@ -33,6 +36,7 @@ export interface Conversion {
   readonly recordProblems: Problems;
   /** The positions of rows that can be parts of the rollout of the row before. */
   readonly possibleParts: readonly ProblemLocation[];
+  readonly otherLines: readonly ProblemLocation[];
   /** The number of records that are not JSON and have no known group. */
   readonly unreadableRecords: number;
   /** The values that no trajectory has, by path. */
@@ -71,6 +75,7 @@ export const convertInputs = async (options: FormatOptions, inputs: OpenedInputs
   const results: Awaited<ReturnType<typeof convertFiles>>[] = [];
   for (const { format, files } of formats) results.push(await convertFiles(files, format, run));
   noteUnusedRewards(run);
+  run.endings.note(run);
   const converted = results.map(({ source }, at) => {
     const close = async () => await closeSources([source, ...otherSources]);
     return at > 0 ? source : { ...source, bytes: { ...source.bytes, close } };
@@ -83,6 +88,7 @@ export const convertInputs = async (options: FormatOptions, inputs: OpenedInputs
       notes: run.notes,
       recordProblems: run.problems,
       possibleParts: run.possibleParts,
+      otherLines: run.otherLines,
       unreadableRecords: results.reduce((sum, { unreadable }) => sum + unreadable, 0),
       unread: run.unread.list(),
     },
@@ -115,6 +121,9 @@ const openRun = (options: FormatOptions, [formats, own]: readonly [number, numbe
   problems: new Problems({ ...defaultStrictness, strict: true }),
   /** The positions of rows that can be parts of the rollout of the row before. */
   possibleParts: new Array<ProblemLocation>(),
+  /** The positions of lines that are not rollouts. */
+  otherLines: new Array<ProblemLocation>(),
+  endings: new Endings(),
   notes: new Map<string, number>(),
   noted: 0,
   /** False while records are converted again. */
@@ -235,7 +244,11 @@ const convertRaw = (conversion: FormatConversion, raw: RawRecord, at: records.Ro
   for (const [position, rollout] of rollouts.entries()) {
     const { error, exception } = rollout;
     if (exception !== undefined) conversion.formatRun.note("converted a failed rollout to an exception of its group");
-    if (!error) conversion.parts.add(format, record, conversion.output.add(rollout, value, { ...at, position }));
+    if (!error) {
+      const row = { ...record, value: rollout.part ?? value };
+      conversion.parts.add(format, row, conversion.output.add(rollout, value, { ...at, position }));
+      run.endings.add(rollout.trajectory);
+    } else if (isOtherLine(format, record)) run.otherLines.push(records.locateInRecord(raw, value));
     else {
       const { fault, location } = records.locateFault(raw, error);
       breakGroup(conversion, rollout, { ...at, position }, { fault, location, keys: listKeys(value), ...misfit });
@@ -248,6 +261,39 @@ const convertRaw = (conversion: FormatConversion, raw: RawRecord, at: records.Ro
   }
   if (conversion.formatRun.unread) run.unread.addRecord(value, isConverted ? rollouts : undefined);
 };
+
+const turnKeys = ["messages", "prompt", "input", "reward", "rewards", "score", ...answerColumns];
+
+/** True for a line of a file of rows with neither turns nor a reward, such as a summary. */
+const isOtherLine = (format: Format, { value }: SourceRecord) =>
+  format.listTurns !== undefined &&
+  !value.hasAny(...turnKeys) &&
+  value.members().every(([, one]) => one.numberCount !== undefined || !one.items().some(({ isObject }) => isObject));
+
+/** Counts rollouts whose last answer is empty, which can be all in the reasoning. */
+class Endings {
+  readonly #silent: number[] = [];
+  readonly #others: number[] = [];
+
+  add(trajectory: Json | undefined) {
+    const message = memberOf(elementsOf(memberOf(trajectory, "messages_and_choices")).at(-1), "message");
+    if (message === undefined) return;
+    const isSilent = /^(?:null|"\s*"|\[\])$/.test(rawOf(memberOf(message, "content") ?? null)) && !hasCalls(message);
+    (isSilent ? this.#silent : this.#others).push(Number(rawOf(memberOf(trajectory, "reward") ?? 0)));
+  }
+
+  note({ notes }: ConversionRun) {
+    const silent = this.#silent.length;
+    const [own, others] = [this.#silent, this.#others].map(
+      (all) => all.reduce((sum, one) => sum + one, 0) / all.length,
+    );
+    const compared = this.#others.length === 0 ? "" : `, of the others ${formatMean(others)}`;
+    const text = `${silent} of ${silent + this.#others.length} rollouts end with an empty answer`;
+    if (silent > 0) notes.set(`${text} (mean reward ${formatMean(own)}${compared})`, 1);
+  }
+}
+
+const formatMean = (mean = 0) => Number(mean.toPrecision(3));
 
 const reportPart = ({ name, run }: FormatConversion, found: RolloutFault) => {
   const { group, rollout } = found;

@@ -218,7 +218,7 @@ export const createLineOrigin = (converted: ConvertedFiles): sources.OriginalLin
   const reread = openRereader(format, converter);
   return {
     files: files.map(({ name }) => name),
-    canRegroup: format.takesGroupKey === true && files.length > 1,
+    canRegroup: format.takesGroupKey === true,
     isBroken: (line) => groups[line - 1]?.isBroken === true,
     digestOf: (line) => digestRollouts(rolloutsOf(line)),
     positionOf: (line) => {

@@ -82,16 +82,17 @@ export class RolloutParts {
     for (const [group, rows] of this.#rows) {
       const ids = new Set(rows.flatMap(({ id }) => id ?? []));
       const areTurns = new Set(rows.flatMap(({ turn }) => turn ?? [])).size > 1;
-      // An id that each row of several groups has, such as that of a session, names no rollout.
-      const names = (id: string | undefined): id is string =>
-        id !== undefined && (ids.size > 1 || this.#groupsById.get(id)?.size === 1);
-      for (const alike of listByKey(rows, ({ id, scope, rollout }) =>
-        names(id) ? `${id} ${scope}` : rollout,
-      ).values())
-        for (const { rollout, id, turn, continues, hasSampleIndex } of alike) {
-          if (alike.length > 1 || (areTurns && turn !== undefined) || (continues && hasSampleIndex))
+      // An id that several groups share, such as that of a session or a number, names no rollout.
+      const names = (id: string | undefined) => id !== undefined && this.#groupsById.get(id)?.size === 1;
+      const keyOf = ({ id, scope, rollout }: RolloutRow) =>
+        id !== undefined && (ids.size > 1 || names(id)) ? `${id} ${scope}` : rollout;
+      for (const alike of listByKey(rows, keyOf).values())
+        for (const [at, { rollout, id, turn, continues, hasSampleIndex }] of alike.entries()) {
+          const isPart = alike.length > 1 && names(id);
+          if (isPart || (areTurns && turn !== undefined) || (continues && hasSampleIndex))
             yield { group, rollout, kind: "part" };
-          else if (continues && !names(id)) yield { group, rollout, kind: "possible-part" };
+          else if (at > 0 || (continues && (id === undefined || ids.size === 1)))
+            yield { group, rollout, kind: "possible-part" };
         }
     }
   }

@@ -1,22 +1,15 @@
 /** Converts rows with chat messages or plain text, which several trainers and people write. */
 import * as chat from "../../conversation/apis/openai.ts";
 import type { SampledRecord } from "../../conversation/finish-reason.ts";
-import { isSilentKey } from "../../conversation/prompt.ts";
 import { type Json, literal } from "../../json/output-json.ts";
 import { type Members, Value } from "../../json/value.ts";
 import { pythonMessages } from "../rules/hints.ts";
-import {
-  answerColumns,
-  columns,
-  findRewardColumns,
-  otherColumn,
-  sampledColumn,
-  systemColumns,
-} from "../rules/names.ts";
+import { answerColumns, columns, findRewardColumns, otherColumn, systemColumns } from "../rules/names.ts";
 import type { Path } from "../rules/positions.ts";
 import {
-  buildException,
   buildTrajectory,
+  convertPart,
+  findFailure,
   findMetrics,
   findReward,
   listRewardIds,
@@ -60,7 +53,7 @@ const toFormat = (rows: Mapping): Format => ({
     ...rows.keys,
   },
   records: { text: "lines", parquet: true },
-  recognizes: ({ value }, isGiven) => rows.recognizes(value, isGiven),
+  recognizes: ({ value }, isGiven) => rows.recognizes(listPage(value)?.[0] ?? value, isGiven),
   takesGroupKey: true,
   listTurns: (row) => listTurns(rows, row),
   open: (run) => {
@@ -68,23 +61,43 @@ const toFormat = (rows: Mapping): Format => ({
     const findPromptKey = keys.openPromptKeys(run);
     const divisions = keys.openDivisions(listUsed(rows));
     let last: { file: string; steps: ReadonlyMap<string, string> } = { file: "", steps: new Map() };
+    const convert = (record: SourceRecord) => {
+      const { value, file, isTruncated } = record;
+      const recorded = keys.readSteps(value);
+      // The step can be in the missing part of a truncated row.
+      const steps = isTruncated && last.file === file ? new Map([...last.steps, ...recorded]) : recorded;
+      last = { file, steps };
+      const recordedKey = find(record);
+      const rollouts = convertRow(run, rows, { record, recordedKey, steps: keys.formatSteps(steps), findPromptKey });
+      if (!/^(?:group_|u)id /.test(recordedKey ?? "")) divisions.add(record);
+      return rollouts;
+    };
     return {
       preview,
       convert: (record) => {
-        const { value, file, isTruncated } = record;
-        const recorded = keys.readSteps(value);
-        // The step can be in the missing part of a truncated row.
-        const steps = isTruncated && last.file === file ? new Map([...last.steps, ...recorded]) : recorded;
-        last = { file, steps };
-        const recordedKey = find(record);
-        const rollouts = convertRow(run, rows, { record, recordedKey, steps: keys.formatSteps(steps), findPromptKey });
-        if (!/^(?:group_|u)id /.test(recordedKey ?? "")) divisions.add(record);
-        return rollouts;
+        const page = listPage(record.value);
+        if (!page) return convert(record);
+        const total = record.value.get("total")?.number ?? 0;
+        if (total > page.length) run.note(`a page has ${page.length} of ${total} rollouts (read the other pages, too)`);
+        return page.flatMap((value) => {
+          const row: SourceRecord = { ...record, value };
+          return convertPart(value, {}, () => {
+            const [rollout = {}] = convert(row);
+            return { group: row.group, ...rollout };
+          });
+        });
       },
       listNotes: divisions.listNotes,
     };
   },
 });
+
+/** Returns the rows of a service's page, such as `{"page": 1, "total": 40, "samples": […]}`. */
+const listPage = (value: Value) => {
+  if (!value.get("total")?.isNumber || !value.hasAny("page", "limit", "offset")) return undefined;
+  const lists = value.members().filter(([, list]) => list.numberCount === undefined && list.get(0)?.isObject);
+  return lists.length === 1 ? lists[0]?.[1].items() : undefined;
+};
 
 interface ReadRow {
   readonly record: SourceRecord;
@@ -109,11 +122,10 @@ const convertRow = (run: FormatRun, rows: Mapping, { record, recordedKey, steps,
   const context = keys.listContext(run, row, prompt, record.group === undefined);
   record.group ??= { key: findPromptKey(steps, [...system, ...prompt, ...context], listMedia(row)), isDerived: true };
   const { rewards, rewardFrom = [rows.reward] } = run.options;
-  const isFailed = !rewards && readPath(row, rewardFrom) === undefined;
-  if (isFailed && isEmpty(row, rewardFrom)) return run.skip("a row without a score");
-  const error = isFailed ? row.get("error") : undefined;
-  if (error && !error.isBlank && (error.isObject || error.text))
-    return [{ exception: buildException(error.get("message") ?? error, error.get("type")) }];
+  const score = readPath(row, rewardFrom);
+  if (!rewards && !score && isEmpty(row, rewardFrom)) return run.skip("a row without a score");
+  const failure = rewards ? undefined : findFailure(run, row, { score, hasAnswer: hasAnswer(rows, row) });
+  if (failure !== undefined) return [{ exception: failure }];
   const readOwn = () => (rows.readReward ? rows.readReward(run, row) : requireReward(row, rows.reward));
   const reward = findReward(run, { record: row, ids: listRewardIds(run, record), readOwn });
   refuseInnerTurns(row, listUsed(rows));
@@ -177,7 +189,7 @@ const takeBefore = (messages: readonly Value[], isAnswer: (message: Value) => bo
 
 /** True for a row with a result of tau2, mini-swe-agent or a stored call, or with a prompt and its answer. */
 const isOtherRow = (row: Value, messages: Value | undefined) =>
-  row.hasAny("reward_info", "termination_reason", "trajectory_format") ||
+  row.hasAny("reward_info", "trajectory_format") ||
   row.get("output", "choices")?.isList ||
   row.get("info")?.hasAny("exit_status", "model_stats") ||
   (row.has("prompt") && !endsWithAnswer(messages) && answerColumns.some((name) => canBeTurns(row.get(name))));
@@ -189,7 +201,7 @@ const requireAnswer = (run: FormatRun, row: Value, messages: Value) => {
     const value = chat.unwrap(given);
     if (value.raw === messages.raw || otherColumn.test(key)) return false;
     const ends = [value, value.items().at(-1)].flatMap((one) => [one, one?.get("message")]);
-    return ends.some(isAnswer) || (canBeTurns(given) && sampledColumn.test(key) && !isSilentKey(key));
+    return ends.some(isAnswer) || (canBeTurns(given) && key !== "answer" && answerColumns.includes(key));
   };
   const [name] = row.members().find(canBeAnswer) ?? [];
   if (name !== undefined)
@@ -211,6 +223,9 @@ const listUsed = ({ prompt, answers, reward, used = [] }: Mapping): readonly (st
 ];
 
 const answerOf = ({ answers }: Mapping, row: Value) => answers.find((name) => row.has(name)) ?? answers[0] ?? "";
+
+const hasAnswer = (rows: Mapping, row: Value) =>
+  rows.prompt === undefined ? requireMessages(row).items().some(isAnswer) : row.has(answerOf(rows, row));
 
 const readPrompt = ({ prompt, beside = "" }: Mapping, row: Value) => {
   if (prompt === undefined) return takeBefore(requireMessages(row).items(), isAnswer);
@@ -281,7 +296,7 @@ const trlRows: Mapping = {
   recognizes: (row, isGiven) =>
     (row.get("prompt")?.isText || row.get("prompt", 0)?.isObject) &&
     (chat.unwrap(row.get("completions"))?.isList ||
-      canBeTurns(row.get(isGiven ? answerOf(trlRows, row) : "completion"))),
+      canBeTurns(row.get(isGiven || row.get("reward")?.isNumber ? answerOf(trlRows, row) : "completion"))),
   readReward: (_, row) => {
     const reward = requireReward(row, "reward");
     if (!reward) throw missingTrlReward(row);

@@ -17,7 +17,7 @@ export const tau2: Format = {
   filePattern: /(?:^|\/)(?:results|simulations\/[^/]+)\.json$/,
   groupScope: (file) => (partFile.test(file) ? resultsOf(file) : join(file)),
   recognizes: ({ value }) =>
-    isSimulation(value) ||
+    (isSimulation(value) && (value.has("reward_info") || value.isNullAt("reward_info")) && value.has("trial")) ||
     (value.get("simulations")?.items() ?? []).some(isSimulation) ||
     (value.has("info", "agent_info") &&
       value.get("tasks")?.isList &&

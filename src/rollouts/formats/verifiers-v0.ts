@@ -32,14 +32,28 @@ export const verifiersV0: Format = {
   open: (run) => {
     let environment = "";
     const divisions = openDivisions(usedKeys);
+    const examples = new Map<string, { ids: Set<string>; digests: string[] }>();
     return {
       listNotes: divisions.listNotes,
+      // Results of single tasks that someone joined have one id.
+      preview: ({ value, file }) => {
+        const id = value.get("example_id");
+        if (!id || value.has("group_id")) return false;
+        const found = examples.get(file) ?? { ids: new Set(), digests: [] };
+        examples.set(file, found);
+        found.ids.add(id.raw);
+        found.digests.push(digestExample(value));
+        return found.ids.size === 1;
+      },
       convert: (record) => {
         // Several environments number their examples from 0. Older rows name the environment in `task`.
         const named = record.value.get("env_name") ?? record.value.get("task");
         // The environment can be in the missing part of a truncated row.
         environment = named?.raw ?? (record.isTruncated ? environment : "");
-        const rollouts = convertRollout(run, record, environment);
+        const { ids, digests = [] } = examples.get(record.file) ?? {};
+        const prompts = new Set(digests).size;
+        const areJoined = ids?.size === 1 && prompts > 1 && prompts < digests.length;
+        const rollouts = convertRollout(run, record, `${environment} ${areJoined ? digestExample(record.value) : ""}`);
         if (!record.value.has("group_id")) divisions.add(record);
         return rollouts;
       },
@@ -56,8 +70,10 @@ const convertRollout = (run: FormatRun, record: SourceRecord, environment: strin
   const recorded = group && { key: `group ${group.raw}`, spansFiles: build.isUuid(group.text ?? "") };
   const derived = { key: `${formatSteps(readSteps(row))} ${environment} ${example}`, isDerived: true };
   record.group = recorded ?? derived;
-  const error = row.get("error");
-  if (error && !error.isBlank) return [{ exception: buildError(error) }];
+  const { rewards, rewardFrom = ["reward"] } = run.options;
+  const facts = { score: build.readPath(row, rewardFrom), hasAnswer: row.has("completion") };
+  const failure = rewards ? undefined : build.findFailure(run, row, facts);
+  if (failure !== undefined) return [{ exception: failure }];
   const skipped = build.skipUnscored(run, row.get("reward"), record.isTruncated);
   if (skipped) return skipped;
   const own = convertMetrics(row);
@@ -89,12 +105,6 @@ const digestExample = (row: Value) => {
   return hash("sha256", JSON.stringify(values));
 };
 
-/** Since 0.1.10, an error is an object with its type, and its causes with their messages. */
-const buildError = (error: Value) => {
-  const chain = error.get("error_chain_repr") ?? error.get("error_chain_str");
-  return chain ? build.buildException(chain, error.get("error")) : error.isObject ? error : build.buildException(error);
-};
-
 /** The completions of some environments, such as RLM, begin with the prompt. */
 const convertTurns = (run: FormatRun, row: Value) => {
   const [prompt, completion] = [row.require("prompt"), row.require("completion")];
@@ -107,7 +117,7 @@ const convertTurns = (run: FormatRun, row: Value) => {
   return [...toTurns(run, prompt, { name: "prompt" }), ...turns.slice(repeated)];
 };
 
-const usedKeys = ["prompt", "completion", "reward", "error", "policy_version"];
+const usedKeys = ["prompt", "completion", "reward", "policy_version"];
 
 /** Without `metrics`, uses the numbers of the row, except ids and durations. */
 const convertMetrics = (row: Value) => {

@@ -6,7 +6,7 @@ import { getValue, isObject } from "../../json/json-bytes.ts";
 import { tryStringify } from "../../json/raw-json.ts";
 import { Kind, kindAt } from "../../json/shape.ts";
 import * as json from "../../json/table.ts";
-import { groupKeyNames, toKeyPaths } from "../rules/names.ts";
+import { groupKeyNames, groupWords, idWords, toKeyPaths } from "../rules/names.ts";
 import type { RuleReporter } from "../rules/rules.ts";
 
 /** Keys of prompts are last, because two groups can have the same prompt. */
@@ -48,11 +48,19 @@ export const findGroupKey = (trajectory: unknown, names: readonly string[] = [])
 /** The best group key has the lowest rank. */
 export const rankGroupKey = (name: string) => {
   const steps = name.split(".");
-  return 2 * groupKeyCandidates.indexOf(steps.at(-1) ?? "") + steps.length - 1;
+  const rank = groupKeyCandidates.indexOf(steps.at(-1) ?? "");
+  const unknownRank = groupKeyCandidates.length + (groupWords.test(name) ? 0 : idWords.test(name) ? 1 : 2);
+  return 2 * (rank < 0 ? unknownRank : rank) + steps.length - 1;
 };
 
-/** @param groupBy the keys of which a trajectory needs all; default: the group id at the top level */
-export const openGroupKeyReader = (groupBy: readonly string[] | undefined) => {
+/**
+ * @param groupBy the keys of which a trajectory needs all; default: the group id at the top level
+ * @param readPrompt returns the key `prompt` of a trajectory without a member of this name
+ */
+export const openGroupKeyReader = (
+  groupBy: readonly string[] | undefined,
+  readPrompt: (trajectory: json.JsonValue) => string | undefined = () => undefined,
+) => {
   const keyPaths = groupBy?.map(toKeyPaths) ?? [[["group_id"]]];
   const readKey = (trajectory: json.JsonValue, paths: readonly (readonly string[])[]) => {
     for (const path of paths) {
@@ -62,7 +70,9 @@ export const openGroupKeyReader = (groupBy: readonly string[] | undefined) => {
     return undefined;
   };
   return (trajectory: json.JsonValue, report: RuleReporter) => {
-    const keys = keyPaths.map((paths) => readKey(trajectory, paths));
+    const keys = keyPaths.map(
+      (paths, at) => readKey(trajectory, paths) ?? (groupBy?.[at] === "prompt" ? readPrompt(trajectory) : undefined),
+    );
     const missing = groupBy?.filter((_, at) => keys[at] === undefined) ?? [];
     if (missing.length === 0) return keys.length === 1 ? keys[0] : `[${keys.map(quoteDigest).join()}]`;
     report("group-key-missing", { key: missing.join() }, trajectory.node);

@@ -48,7 +48,7 @@ export type GroupKeyUse = Readonly<{
 /** The original records of the lines of a source. Line numbers begin at 1. */
 export interface OriginalLines {
   readonly files: readonly string[];
-  /** True if `--group-by` can join groups of several files. */
+  /** True if `--group-by` can join groups. */
   readonly canRegroup?: boolean;
   /** Undefined without `--group-by`, and if it has no effect. */
   readonly keyUse?: GroupKeyUse | undefined;

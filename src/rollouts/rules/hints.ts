@@ -80,7 +80,10 @@ const unwrapJson = (value: unknown) =>
   typeof value === "string" && /^\s*[[{]/.test(value) ? (parseJson(value)?.value ?? value) : value;
 
 const isConversation = (value: unknown) =>
-  Array.isArray(value) && value.length > 1 && value.some((item) => isObject(item) && item.role === "assistant");
+  areObjects(value) &&
+  value.length > 1 &&
+  value.every(({ role }) => typeof role === "string") &&
+  value.some(({ role }) => role === "assistant");
 
 /** Messages at these paths lack the last answer, or contain choices. */
 const skippedPaths = /^(?:request|input|responses_create_params)\.|(?:^|\.)(?:prompt|messages_and_choices)$/;

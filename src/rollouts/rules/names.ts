@@ -46,8 +46,6 @@ const contextColumn =
 const mediaColumn =
   /^(?:(?:input|prompt|question)_)?(?:image|video|audio|frame|screenshot|media|multi_?modal_(?:data|input))s?(?:_(?:path|url|file|data|bytes|base64)s?)?$/i;
 
-/** Matches columns with an answer. */
-export const sampledColumn = /(?:^|_)(?:completion|response|output|generat|predict|repl(?:y|ies)|candidate)/i;
 /** Matches columns with other texts or conversations, such as what a grader expects. */
 export const otherColumn =
   /expected|reference|gold|correct|truth|target|label|judge|grad(?:er|ing)|critic|verifier|rubric|prompt|history|few_?shot|example/i;
@@ -87,10 +85,12 @@ const omitPrefix = (key: string) => key.slice(Math.max(key.lastIndexOf("/"), key
 
 export const isComparedStep = (key: string) => comparedNameSet.has(omitPrefix(key));
 
+/** Counts if no other version of the policy is stated, because a rollout can begin with an older policy. */
+export const initialVersion = "initial_policy_version";
 /** The columns whose values `mixed-steps` compares. */
-export const policyNames = [...comparedStepNames, ...modelNames, "final_policy_version"];
+export const policyNames = [...comparedStepNames, ...modelNames, "final_policy_version", initialVersion];
 const divides = (key: string) => isComparedStep(key) || modelNames.includes(key);
-export const isPolicyColumn = (key: string) => divides(key) || key === "final_policy_version";
+export const isPolicyColumn = (key: string) => divides(key) || /^(?:final|initial)_policy_version$/.test(key);
 
 /** True for a column that divides the groups that rollcall makes. */
 export const isStep = (key: string) => divides(key) || omitPrefix(key) === repeatedName;

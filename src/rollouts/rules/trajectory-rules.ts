@@ -4,7 +4,7 @@ import { formatCommandLine } from "../../text/shell-words.ts";
 import { exampleShapes, groupShapeAdvice, toolShape, trajectoryShape } from "./hints.ts";
 import { modelNames, stepHolders, stepNames } from "./names.ts";
 import { shortenName } from "./positions.ts";
-import { error, errorOfWhole, type LazyMessage, warning, warningOfWhole } from "./rule.ts";
+import { error, errorOfWhole, type LazyMessage, warning, warningOfInput, warningOfWhole } from "./rule.ts";
 
 /** Rules for the types of interface 2.1. */
 export const typeRules = {
@@ -126,14 +126,16 @@ export const trainingRules = {
     advice: "make the task harder or easier, or omit such groups",
     about: "Trainers learn from differences between the rewards of a group.",
   }),
-  "single-trajectory-group": warningOfWhole<{ canRegroup: boolean; key: string | undefined }>({
-    message: () => "the group has one trajectory, so its reward cannot be compared with others",
-    advice: ({ canRegroup, key }) => {
-      if (!canRegroup) return "sample several trajectories of each prompt";
-      return key === undefined
-        ? "sample several trajectories of each prompt, or group trajectories with --group-by"
-        : `pass --group-by ${formatCommandLine([key])} to group the trajectories with the same ${key}`;
-    },
+  "equal-prompts": warningOfInput<{ key: string }>({
+    message: ({ key }) =>
+      `groups of one trajectory have ${key === "prompt" ? "equal prompts" : `equal values of ${key}`}, so their rewards are not compared`,
+    advice: ({ key }) => `pass --group-by ${formatCommandLine([key])} to group the trajectories with the same ${key}`,
+    about: "Rollouts of one task in separate groups cannot be compared, so a trainer learns nothing from them.",
+  }),
+  "single-trajectory-group": warningOfWhole<{ canRegroup: boolean }>({
+    message: "the group has one trajectory, so its reward cannot be compared with others",
+    advice: ({ canRegroup }) =>
+      `sample several trajectories of each prompt${canRegroup ? ", or group trajectories with --group-by" : ""}`,
     about: "Most trainers compare each reward with the mean of its group.",
   }),
   "mixed-prompts": warningOfWhole<{ prompts: number; count: number; of: number; subject: string }>({
@@ -148,8 +150,8 @@ export const trainingRules = {
       const listed = formatList(values.map(shortenName), 3);
       return `the trajectories of the group have ${values.length} values of \`${key}\`: ${listed}`;
     },
-    advice:
-      "make a group for each step or model (of flat trajectories, with several keys: --group-by step,prompt_id), or pass --allow mixed-steps if one policy sampled them",
+    advice: ({ key }) =>
+      `make a group for each step or model (of flat trajectories: --group-by ${formatCommandLine([key])},prompt), or pass --allow mixed-steps if one policy sampled them`,
     about: `The trajectories of the group are from different policies. Compared keys, also in ${stepHolders.join(", ")}: ${[...stepNames.split(" "), ...modelNames].join(", ")}.`,
   }),
   "chat-marks-in-content": warning<{ mark: string }>({
@@ -212,13 +214,18 @@ export const trainingRules = {
     message: ({ isCertain }) =>
       isCertain
         ? "the row is a part of a rollout, of which other rows of the group are parts, too"
-        : "the row continues the row before, so both can be turns of one rollout, which counts twice",
+        : "the row continues the row before, or has the rollout id of another, so both can be parts of one rollout, which counts twice",
     advice: ({ isCertain }) =>
       isCertain
         ? "write one row for each rollout, with all its turns"
         : "write one row for each rollout, or give each row the id of its rollout in the column rollout_id",
     about:
       "Rows that are turns or segments of one rollout would count as several rollouts. With an id, this is an error.",
+  }),
+  "not-a-rollout": warningOfWhole({
+    message: "the line has neither messages nor a reward, so rollcall skipped it",
+    advice: "remove the line, or pass --allow not-a-rollout",
+    about: "Some trainers write a summary or settings between the rollouts of a file.",
   }),
   "secret-in-content": warning<{ kind: string }>({
     message: ({ kind }) => `this text looks like ${kind}`,

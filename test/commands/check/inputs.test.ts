@@ -77,7 +77,7 @@ const packed = execFileSync("gzip", ["-c", good]);
 /** Rules about whole inputs that other tests cover. */
 const elsewhere = [
   ...["text-too-long", "too-many-records", "split-mismatch", "request-key-mismatch"],
-  ...["ambiguous-format", "lossy-format", "file-is-folder"],
+  ...["ambiguous-format", "lossy-format", "file-is-folder", "skipped-file", "equal-prompts"],
   ...["reward-part-missing", "unknown-format"],
   ...["input-changed", "compressed-corrupt"],
 ];

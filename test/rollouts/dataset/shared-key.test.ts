@@ -24,7 +24,7 @@ const adviceOf = async (searched: string, files: readonly (readonly Columns[])[]
 
 /** Returns the key of `--group-by` in the advice for trajectories without a group. */
 const adviseKey = async (...files: readonly (readonly Columns[])[]) =>
-  (await adviceOf("single-trajectory-group", files))?.match(/^pass --group-by (\S+) to/)?.[1];
+  (await adviceOf("equal-prompts", files))?.match(/^pass --group-by (\S+) to/)?.[1];
 
 /** Gives columns to four trajectories of two tasks in turn. */
 const withTasks = (...columns: readonly Columns[]) => columns.map((one, at) => ({ task_id: at % 2, ...one }));
@@ -36,10 +36,17 @@ describe("the key to group trajectories by", () => {
     ["in metadata", "task_id", [1, 1, 2].map((task_id) => ({ metadata: { task_id } }))],
     ["in another object", "info.task_id", [1, 1, 2].map((task_id) => ({ info: { task_id } }))],
     ["the most certain", "prompt_id", [1, 1, 2].map((id) => ({ group_id: null, task: id, prompt_id: id, uid: id }))],
-    ["not the only value", undefined, [1, 1, 1].map((task_id) => ({ task_id }))],
-    ["not of one trajectory each", undefined, [1, 2, 3].map((task_id) => ({ task_id }))],
-    ["not missing", undefined, [{ task_id: 1 }, { task_id: 1 }, { task_id: 2 }, {}]],
-    ["not of several prompts", undefined, [{ task_id: 1 }, { task_id: 1, p: "r" }, { task_id: 2 }]],
+    ["not the only value", "prompt", [1, 1, 1].map((task_id) => ({ task_id }))],
+    ["not of one trajectory each", "prompt", [1, 2, 3].map((task_id) => ({ task_id }))],
+    ["not missing", "prompt", [{ task_id: 1 }, { task_id: 1 }, { task_id: 2 }, {}]],
+    ["not of several prompts", "prompt", [{ task_id: 1 }, { task_id: 1, p: "r" }, { task_id: 2 }]],
+    ["another column with one prompt each", "data_id", ["a", "b", "a"].map((p) => ({ data_id: p, label: "x", p }))],
+    [
+      "an index of groups of one size",
+      "group_index",
+      ["a", "b", "c", "d"].map((p, at) => ({ group_index: at >> 1, p })),
+    ],
+    ["not a number of several prompts", undefined, ["a", "b", "c", "d"].map((p, at) => ({ rollout_idx: at % 2, p }))],
     ["of one prompt each", "task_id", [{ task_id: 1 }, { task_id: 2, p: "r" }, { task_id: 1 }, { task_id: 2, p: "r" }]],
     ["another one", "uid", [1, 1, 2, 2].map((uid, at) => ({ task_id: at % 2, uid, p: `${uid}` }))],
     ["not of an invalid trajectory", undefined, [{ task_id: 1 }, { task_id: 2 }, { task_id: 2, reward: "x" }]],

@@ -9,11 +9,12 @@ import { call, chat, said, user } from "./records.ts";
 
 const answer = said("6");
 const asked = [user("q"), said("4"), user("r")];
-const texts = "response_id outputFormat generation_model generated_by output_path judge_reply expected_output";
+const texts =
+  "response_id outputFormat generation_model generated_by output_path judge_reply expected_output generated_patch";
 const others = Object.fromEntries(texts.split(" ").map((name) => [name, "6"]));
 const lists = { judge_messages: [user("q"), answer], raw_prompt: [answer], raw_messages: [answer, user("r")] };
 const answers: Readonly<Record<string, unknown>> = {
-  ...{ response: "6", generated_text: "6", model_output: ["6"], reply: answer, other: [answer] },
+  ...{ response: "6", reply: answer, other: [answer] },
   ...{ choices: [{ message: answer, finish_reason: "length" }], text: JSON.stringify([answer]) },
 };
 const ended = "some rows end with a message of the user";

@@ -94,7 +94,7 @@ describe("rows in Parquet", () => {
 
   it("have their failures and metrics", async () => {
     const texts = { prompt: ["q", "q"], completion: ["q", "q"], task: ["q", "q"], error: [null, "late"] };
-    const file = fileOf({ example_id: [0, 0], ...texts, reward: [0.5, 1], length_reward: [0.25, 0] });
+    const file = fileOf({ example_id: [0, 0], ...texts, reward: [0.5, null], length_reward: [0.25, 0] });
     const { stdout } = await runHere(["stats", file, "--json"]);
     expect(JSON.parse(stdout)).toMatchObject({
       ...{ trajectories: 1, exceptions: 1 },

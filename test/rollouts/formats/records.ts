@@ -32,7 +32,7 @@ export const gym = (output: readonly object[] = [said("a")], more: object = {}) 
 
 /** A simulation of tau2-bench. */
 export const simulation = (messages: readonly object[] = [user("q"), said("a")], more: object = {}) => ({
-  ...{ task_id: 1, termination_reason: "user_stop", reward_info: { reward: 1 }, messages },
+  ...{ task_id: 1, trial: 0, termination_reason: "user_stop", reward_info: { reward: 1 }, messages },
   ...more,
 });
 

@@ -48,7 +48,11 @@ itTells("a conversion keeps %s", [
     [gym(undefined, { scores: { x: 0.5, note: "n" }, reward_format: 0.25, agent_ref: { name: "A" } })],
     '"metrics":{"reward_format":0.25,"scores.x":0.5},"metadata":{"_ng_task_index":0,"agent_ref.name":"A"}}',
   ],
-  ["facts of tau2-bench", [simulation()], '"reward":1,"metadata":{"task_id":1,"termination_reason":"user_stop"}}]}'],
+  [
+    "facts of tau2-bench",
+    [simulation()],
+    '"reward":1,"metadata":{"task_id":1,"trial":0,"termination_reason":"user_stop"}}]}',
+  ],
   ["a metric once", [harness({ x: 2, metrics: ["r"] })], '"metrics":{"r":1},"metadata":{"doc_id":0,"x":2}}'],
   [
     "the scores of each repeat",
@@ -162,7 +166,11 @@ const counted = "(u:q) =1 (u:q A:b) =1 (u:q A:c) =1 !";
 const untried = { trial_name: "t", exception_info: { exception_type: "E" } };
 const ungraded = (more: object) => [gym([], { reward: 0, ...more })];
 const noTurns = "no_turns: no message is recorded";
-const ofError = (error: unknown) => [example(), example({ error, reward: 0 }), example({ error: failure })];
+const ofError = (error: unknown) => [
+  example(),
+  example({ error, reward: 0 }),
+  example({ error: failure, reward: null }),
+];
 const failure = { error: "ModelError", error_chain_repr: "ModelError('x')", error_chain_str: "x" };
 const none = Object.fromEntries(Object.keys(failure).map((key) => [key, null]));
 
@@ -176,7 +184,11 @@ itTells("a rollout that failed is an exception with %s", [
     [example({ completion: undefined, reward: 0, error: "boom" })],
     '"trajectories":[],"exceptions":[{"type":"error","message":"boom"}]',
   ],
-  ["a type of an error", [example({ completion: undefined, error: { type: "E" } })], '"exceptions":[{"type":"E"}]'],
+  [
+    "a type of an error",
+    [example({ completion: undefined, reward: 0, error: { type: "E" } })],
+    '"exceptions":[{"type":"E"}]',
+  ],
   ...[null, "", false, 0, "None", "nan", "No error", {}, [], none, { error: [none] }].map(
     (error): Row => [
       `only the last error ${JSON.stringify(error)}`,
