@@ -26,7 +26,8 @@ const files = Array.from({ length: Math.ceil(groups / perFile) }, (_, at) => {
 });
 const rollcall = async (...words) =>
   await run([process.execPath, "bin/rollcall.js", ...words, "--split", "train"], { env });
-const log = async (file) => await rollcall("log", "m", file, "--allow", "split-requests", "--max-request-size", "1MiB");
+const log = async (file) =>
+  await rollcall("log", "m", file, "--new-ledger", "--allow", "split-requests", "--max-request-size", "1MiB");
 
 printMachine(rounds);
 let took = 0;

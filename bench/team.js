@@ -69,6 +69,7 @@ const words = [
   "--split",
   "train",
   "--json",
+  "--new-ledger",
   "--allow",
   "split-requests",
   "--max-request-size",

@@ -131,6 +131,7 @@ type DecidingKind =
   | "interrupted"
   | "invalid-input"
   | "ledger-busy"
+  | "ledger-location-missing"
   | "ledger-replaced"
   | "log-rejected"
   | "log-resolvable"

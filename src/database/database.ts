@@ -29,10 +29,26 @@ export type Database = Readonly<{
   close(finish?: () => Promise<unknown>): Promise<void>;
 }>;
 
-export type FileSchema = Readonly<Record<"applicationId" | "version", number>> &
-  Readonly<{ file: Omit<DescribedFile, "path">; tables: readonly string[] }>;
+/** An upgrade brings its version to the next, and lets runs of its version continue. */
+export type Tables = Readonly<{ tables: readonly string[]; upgrades?: Readonly<Record<number, readonly string[]>> }>;
 
-export type DatabaseSchema = FileSchema & Readonly<{ postgres: { version: number; tables: readonly string[] } }>;
+export type FileSchema = Tables &
+  Readonly<Record<"applicationId" | "version", number>> &
+  Readonly<{ file: Omit<DescribedFile, "path"> }>;
+
+export type DatabaseSchema = FileSchema & Readonly<{ postgres: Tables }>;
+
+/** Lists the statements that make the tables, or bring them to the current version. Undefined if there are none. */
+export const listUpgrades = ({ tables, upgrades = {} }: Tables, from: number | undefined, to: number) => {
+  if (from === undefined) return tables;
+  const statements: string[] = [];
+  for (let version = from; version !== to; version++) {
+    const step = upgrades[version];
+    if (!step) return undefined;
+    statements.push(...step);
+  }
+  return statements;
+};
 
 export type DatabaseLocation = Readonly<{
   path: string;
@@ -59,6 +75,7 @@ export interface Row {
   readonly integer: (name: string) => number;
   readonly bytes: (name: string) => Uint8Array;
   readonly isNull: (name: string) => boolean;
+  readonly requireIntact: (isIntact: boolean) => void;
 }
 
 /** Reads the columns of a driver's row. */
@@ -77,5 +94,8 @@ export const toRow = (row: unknown, about: DescribedFile): Row => {
     bytes: (name) =>
       column(name, (value) => (isArrayBuffer(value) ? new Uint8Array(value) : isUint8Array(value) ? value : undefined)),
     isNull: (name) => Reflect.get(row, name) === null,
+    requireIntact: (isIntact) => {
+      if (!isIntact) throw damage();
+    },
   };
 };

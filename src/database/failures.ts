@@ -8,8 +8,8 @@ import { formatSeconds } from "../text/units.ts";
 /** For failures about a file or database. The noun has no article. `moveWith` names options and variables. */
 export type DescribedFile = Readonly<{ path: string; noun: string; moveWith: string; hints?: FileHints }>;
 
-/** Ends of hints about a new file, a backup and a missing package, and the sources of the password. */
-type FileHints = Readonly<Record<"ofNew" | "ofBackup" | "ofPackage" | "passwords", string>>;
+/** Ends of hints about a new file, a backup and a missing package, the sources of the password, and the option. */
+type FileHints = Readonly<Record<"ofNew" | "ofBackup" | "ofPackage" | "passwords" | "newWith", string>>;
 
 type FileError = DescribedFile & { code: string };
 
@@ -31,12 +31,17 @@ export const databaseLocked = (file: DescribedFile, cause?: unknown) =>
   });
 
 const startNewHint = ({ path, noun, hints }: DescribedFile, suffix: string) => {
+  if (isDatabaseUrl(path))
+    return `start a new ${noun} in another database${hints ? ` with ${hints.newWith}${hints.ofNew}` : ""}`;
   const command = formatCommandLine(["mv", path, `${path}.${suffix}`]);
   return `move the file away (\`${command}\`) to start a new ${noun}${hints?.ofNew ?? ""}`;
 };
 
+const restoreHint = (file: DescribedFile) =>
+  `restore a backup${file.hints?.ofBackup ?? ""}, or ${startNewHint(file, "damaged")}`;
+
 export const databaseCorrupt = (file: DescribedFile, cause?: unknown) => {
-  const hint = `restore a backup${file.hints?.ofBackup ?? ""}, or ${startNewHint(file, "damaged")}`;
+  const hint = restoreHint(file);
   return storageFailure("database-corrupt", file, `${formatFile(file)} is damaged`, { hint, cause });
 };
 
@@ -60,7 +65,7 @@ export const databaseForeign = (file: DescribedFile, cause?: unknown) => {
 };
 
 export const databaseVersion = (file: DescribedFile, version: number, expected: number) => {
-  const start = isDatabaseUrl(file.path) ? "choose another database" : startNewHint(file, "old");
+  const start = startNewHint(file, "old");
   const older = `use the version of rollcall that wrote the ${file.noun}`;
   const hint = version > expected ? `update rollcall, or ${older}` : `${older}, or ${start}`;
   const message = `${formatFile(file)} has version ${version}, but this rollcall expects version ${expected}`;
@@ -69,8 +74,10 @@ export const databaseVersion = (file: DescribedFile, version: number, expected: 
 
 export const databaseUnavailable = ({ code, waitedMs, ...file }: FileError & { waitedMs: number }) => {
   const waited = waitedMs < 1000 ? "" : ` (tried for ${formatSeconds(waitedMs)})`;
-  const message = `cannot reach ${formatFile(file)}${waited}: ${describeSystemCode(code)}`;
-  const hint = "run the same command again, or wait longer with --max-wait";
+  const verb = /^\d/.test(code) ? "use" : "reach";
+  const message = `cannot ${verb} ${formatFile(file)}${waited}: ${describeSystemCode(code)}`;
+  const again = "run the same command again, or wait longer with --max-wait";
+  const hint = code in serverHints ? `${serverHints[code]}, or ${again}` : again;
   return new Failure("unavailable", "database-unavailable", message, { hint });
 };
 
@@ -85,9 +92,12 @@ export const isReadOnly = (thrown: unknown) =>
 export const databaseRefused = (error: FileError) => {
   const isDenied = error.code === deniedCode;
   if (!isDenied && !error.code.startsWith("28")) return databaseFailed(error);
-  const refused = isDenied ? "the database user cannot create or write the tables of" : "authentication failed for";
+  const isUnlisted = error.code === "28000";
+  const failed = isUnlisted ? "the server accepts no such connection to" : "authentication failed for";
+  const refused = isDenied ? "the database user cannot create or write the tables of" : failed;
   const grant = "grant the database user the rights to create the schema `rollcall` and to write its tables";
-  const hint = isDenied ? grant : `check the password in ${error.hints?.passwords ?? "the URL"}`;
+  const password = `check the password in ${error.hints?.passwords ?? "the URL"}`;
+  const hint = isDenied ? grant : (serverHints[error.code] ?? password);
   const message = `${refused} ${formatFile(error)} (${error.code})`;
   return new Failure("auth", "database-refused", message, { systemCode: error.code, hint });
 };
@@ -103,16 +113,30 @@ export const databaseMissing = (file: DescribedFile) =>
   });
 
 export const databaseFailed = ({ code, ...file }: FileError, cause?: unknown) => {
-  const reason = code === readOnlyCode ? `it is read-only (${code})` : describeSystemCode(code);
-  const hint = isDatabaseUrl(file.path) ? serverHint(code) : `check the disk, or ${elsewhereHint(file)}`;
+  const known =
+    code === readOnlyCode ? "it is read-only" : incompleteCodes.test(code) ? "its tables are incomplete" : "";
+  const reason = known ? `${known} (${code})` : describeSystemCode(code);
+  const hint = isDatabaseUrl(file.path) ? serverHint(code, file) : `check the disk, or ${elsewhereHint(file)}`;
   const details = { hint, systemCode: code, cause };
   return storageFailure("database-failed", file, `cannot use ${formatFile(file)}: ${reason}`, details);
 };
 
-const serverHint = (code: string) => {
-  if (code === readOnlyCode) return "use the URL of the server that accepts writes";
+/** The advice for PostgreSQL's codes. The text of a code is in `describeSystemCode`. */
+const serverHints: Readonly<Record<string, string>> = {
+  [readOnlyCode]: "use the URL of the server that accepts writes",
+  "08P01": "use the URL of the server, or set pool_mode of the pooler to transaction or session",
+  "28000": "omit sslmode=disable if the server requires TLS, or allow this user and machine in its pg_hba.conf",
+  "53100": "free disk space on the database server, then run the same command again",
+  "53300": "raise max_connections, or connect through a pooler",
+};
+
+/** A table or a column is missing, or a table exists without the row that states its version. */
+const incompleteCodes = /^42(?:P0[17]|70[134])$/;
+
+const serverHint = (code: string, file: DescribedFile) => {
+  if (incompleteCodes.test(code)) return restoreHint(file);
   if (/CERT|TLS|SSL/.test(code)) return "if the server has its own CA, set NODE_EXTRA_CA_CERTS=<file.pem>";
-  return "check the log of the database server, then run the same command again";
+  return serverHints[code] ?? "check the log of the database server, then run the same command again";
 };
 
 export const folderUnusable = ({ code, ...file }: FileError, cause?: unknown) => {

@@ -8,6 +8,7 @@ import {
   type Database,
   type DatabaseOptions,
   type DatabaseSchema,
+  listUpgrades,
   type Row,
   type SqlStatement,
   toRow,
@@ -18,10 +19,11 @@ export const openPostgres = async (schema: DatabaseSchema, options: DatabaseOpti
   const database = createDatabase(schema, options);
   let isOpened = false;
   try {
-    const exist = await hasTables(database, schema);
-    if (!exist && options.canCreate) await makeTables(database, schema);
-    isOpened = exist || options.canCreate;
-    return isOpened ? { database, isNew: !exist, isCopy: false } : undefined;
+    const before = await findVersion(database, schema);
+    if (before === undefined && !options.canCreate) return undefined;
+    if (before !== schema.version) await changeTables(database, schema, before);
+    isOpened = true;
+    return { database, before, isCopy: false };
   } finally {
     if (!isOpened) await database.close();
   }
@@ -32,34 +34,38 @@ const schemaSql = `
     (SELECT count(*) FROM pg_attribute
      WHERE attrelid = to_regclass('rollcall.version') AND attname IN ('part', 'number')) AS columns`;
 
-const hasTables = async (database: Database, { file, postgres }: DatabaseSchema) => {
+/** Returns undefined without tables. @throws Failure `database-foreign`, `database-version` */
+const findVersion = async (database: Database, { file, postgres, version }: DatabaseSchema) => {
   const about = { path: database.path, ...file };
   const [counts] = await database.query(schemaSql);
-  if (counts?.integer("relations") === 0) return false;
+  if (counts?.integer("relations") === 0) return undefined;
   if (counts?.integer("columns") !== 2) throw failures.databaseForeign(about);
   const [row] = await database.query("SELECT number FROM rollcall.version WHERE part = 'ledger'");
-  const version = row?.integer("number");
-  if (version === undefined || version === postgres.version) return version !== undefined;
-  throw failures.databaseVersion(about, version, postgres.version);
+  const found = row?.integer("number");
+  if (!listUpgrades(postgres, found, version)) throw failures.databaseVersion(about, found ?? 0, version);
+  return found;
 };
 
 const tablesLock = 1919114311;
 
-/** Another process may make the tables at the same time. */
-const makeTables = async (database: Database, schema: DatabaseSchema) => {
-  const { version, tables } = schema.postgres;
+/** Another process may change the tables at the same time. */
+const changeTables = async (database: Database, schema: DatabaseSchema, before: number | undefined) => {
+  const { postgres, version } = schema;
+  const start = `
+      CREATE SCHEMA IF NOT EXISTS rollcall;
+      CREATE TABLE IF NOT EXISTS rollcall.version (part TEXT PRIMARY KEY, number BIGINT NOT NULL);`;
+  const found = "SELECT FROM rollcall.version WHERE part = 'ledger'";
   const sql = `
     DO $$ BEGIN
-      PERFORM pg_advisory_xact_lock(${tablesLock});
-      CREATE SCHEMA IF NOT EXISTS rollcall;
-      CREATE TABLE IF NOT EXISTS rollcall.version (part TEXT PRIMARY KEY, number BIGINT NOT NULL);
-      IF NOT EXISTS (SELECT FROM rollcall.version WHERE part = 'ledger') THEN
-        INSERT INTO rollcall.version (part, number) VALUES ('ledger', ${version});
-        ${tables.join(";\n")};
+      PERFORM pg_advisory_xact_lock(${tablesLock});${before === undefined ? start : ""}
+      IF ${before === undefined ? `NOT EXISTS (${found})` : `EXISTS (${found} AND number = ${before})`} THEN
+        ${(listUpgrades(postgres, before, version) ?? []).join(";\n")};
+        INSERT INTO rollcall.version (part, number) VALUES ('ledger', ${version})
+          ON CONFLICT (part) DO UPDATE SET number = excluded.number;
       END IF;
     END $$`;
   await database.transact([{ sql }]);
-  await hasTables(database, schema);
+  await findVersion(database, schema);
 };
 
 const firstWaitMs = 200;
@@ -197,11 +203,11 @@ const toPoolOptions = (text: string) => {
 /** Codes of serialization failures and deadlocks. */
 const conflictCodes = /^(40001|40P01)$/;
 
-/** Returns the code of a conflict, a broken connection or a full server. */
+/** Returns the code of a conflict, a broken connection or a busy server. */
 const findRetryableCode = (thrown: unknown) => {
   if (thrown instanceof pg.DatabaseError) {
     const { code = "" } = thrown;
-    return conflictCodes.test(code) || /^(08|57P0|53)/.test(code) ? code : undefined;
+    return conflictCodes.test(code) || /^(08(?!P01)|57P0|53(?!100))/.test(code) ? code : undefined;
   }
   const mayBeNetwork = thrown instanceof Error && thrown.constructor === Error && !/^SASL|SSL/.test(thrown.message);
   const code = getErrorCode(thrown);

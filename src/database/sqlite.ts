@@ -4,7 +4,14 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Database as Connection } from "libsql";
 import { ignoreErrors } from "../system/files.ts";
-import { type Database, type DatabaseOptions, type FileSchema, type SqlStatement, toRow } from "./database.ts";
+import {
+  type Database,
+  type DatabaseOptions,
+  type FileSchema,
+  listUpgrades,
+  type SqlStatement,
+  toRow,
+} from "./database.ts";
 import { type DescribedFile, databaseForeign, databaseLinked, databaseLocked, databaseVersion } from "./failures.ts";
 import { loadSqlite, prepareFile, readFileIdentity, whileBusy } from "./own-file.ts";
 
@@ -29,8 +36,8 @@ export const openFile = async (schema: FileSchema, options: SqliteOptions) => {
       const file = folder ? copyDatabase(original, folder) : original;
       const connection = open(file);
       try {
-        const isNew = requireTables({ connection, about }, { schema, file, canCreate });
-        if (isNew !== undefined) return { database: createDatabase({ connection, about }, waiting), isNew, isCopy };
+        const tables = requireTables({ connection, about }, { schema, file, canCreate });
+        if (tables) return { database: createDatabase({ connection, about }, waiting), ...tables, isCopy };
         connection.close();
         return undefined;
       } catch (thrown) {
@@ -62,48 +69,48 @@ const copyDatabase = (path: string, folder: string) => {
 
 type SqliteFile = Readonly<{ connection: Connection; about: DescribedFile }>;
 
-/** Returns true if the tables are new, and undefined without tables. @throws Failure `database-foreign` */
+/** Returns the version before; undefined without tables. @throws Failure `database-foreign`, `database-version` */
 const requireTables = (
   opened: SqliteFile,
   { schema, file, canCreate }: { schema: FileSchema; file: string; canCreate: boolean },
 ) => {
   const { connection, about } = opened;
-  const { applicationId, version, tables } = schema;
+  const { applicationId, version } = schema;
   connection.exec(`PRAGMA synchronous = FULL; PRAGMA page_size = ${pageBytes}`);
-  const exist = () => {
-    if (hasTables(opened, schema)) return true;
+  const find = () => {
+    const found = findVersion(opened, schema);
+    const statements = listUpgrades(schema, found, version);
+    if (!statements) throw databaseVersion(about, found ?? 0, version);
     // SQLite empties a file in which a killed process created the tables.
-    if (fs.statSync(file).size > 0) throw databaseForeign(about);
-    return false;
+    if (found === undefined && fs.statSync(file).size > 0) throw databaseForeign(about);
+    return { found, statements };
   };
-  const isMissing = !transaction(connection, beginRead, exist);
-  if (isMissing && !canCreate) return undefined;
-  const create = () => {
-    // Another process may have created the tables.
-    if (exist()) return false;
-    for (const sql of tables) connection.exec(stripSchema(sql));
+  const change = () => {
+    // Another process may have changed the tables.
+    const { found, statements } = find();
+    for (const sql of statements) connection.exec(stripSchema(sql));
     connection.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${version}`);
-    return true;
+    return found;
   };
-  const isNew = isMissing && transaction(connection, beginWrite, create);
+  const { found } = transaction(connection, beginRead, find);
+  if (found === undefined && !canCreate) return undefined;
+  const before = found === version ? found : transaction(connection, beginWrite, change);
   // Commits in WAL mode can be lost before SQLite 3.51.3. The mode of another program's file stays.
   const mode = toRow(connection.prepare("PRAGMA journal_mode = TRUNCATE").get(), about).text("journal_mode");
   if (mode !== "truncate") throw databaseLocked(about);
-  return isNew;
+  return { before };
 };
 
 const versionSql = `SELECT application_id AS owner, user_version AS version, count(own.sql) AS tables
   FROM pragma_application_id, pragma_user_version LEFT JOIN sqlite_master AS own`;
 
-const hasTables = ({ connection, about }: SqliteFile, schema: FileSchema) => {
-  const { applicationId, version: expected } = schema;
+/** Returns undefined without tables. */
+const findVersion = ({ connection, about }: SqliteFile, { applicationId }: FileSchema) => {
   const row = toRow(connection.prepare(versionSql).get(), about);
   const owner = row.integer("owner");
-  if (owner === 0 && row.integer("tables") === 0) return false;
+  if (owner === 0 && row.integer("tables") === 0) return undefined;
   if (owner !== applicationId) throw databaseForeign(about);
-  const version = row.integer("version");
-  if (version !== expected) throw databaseVersion(about, version, expected);
-  return true;
+  return row.integer("version");
 };
 
 const stripSchema = (sql: string) => sql.replaceAll("rollcall.", "");

@@ -76,6 +76,11 @@ export const describeSystemCode = (code: string) =>
   code.startsWith("SQLITE_IOERR") ? `reading or writing failed (${code})` : (systemCodeTexts[code] ?? code);
 
 const systemCodeTexts: Readonly<Record<string, string>> = {
+  "08P01": "the pooler or server refuses transactions (08P01)",
+  "53100": "the disk of the server is full (53100)",
+  "53300": "the server has too many connections (53300)",
+  "57P01": "the server is stopping (57P01)",
+  "57P03": "the server is starting or stopping (57P03)",
   ABORTED: "the run was stopped",
   CUT: "the connection ended",
   died: "rollcall ended",

@@ -20,7 +20,6 @@ const part = (file: Partial<FileSchema> = {}): DatabaseSchema => ({
   tables: ["CREATE TABLE rollcall.notes (id INTEGER PRIMARY KEY, text TEXT, bytes BLOB)"],
   ...file,
   postgres: {
-    version: 1,
     tables: [
       "CREATE TABLE rollcall.notes (id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, text TEXT, bytes BYTEA)",
     ],
@@ -103,8 +102,8 @@ describe("a new database in a file", () => {
 
     it("has those tables, and is not new", async () => {
       const opened = await openBehind(part().applicationId, 1);
-      expect([opened?.isNew, opened && (await notes(opened.database))]).toEqual([false, ["one"]]);
-      expect((await openNotes(newPath()))?.isNew).toBe(true);
+      expect([opened?.before, opened && (await notes(opened.database))]).toEqual([1, ["one"]]);
+      expect((await openNotes(newPath()))?.before).toBe(undefined);
     });
 
     it.each([

@@ -87,8 +87,8 @@ const openServer = async (answers: (sql: string) => Answer, isGuarded = false) =
 };
 
 const schema: DatabaseSchema = {
-  ...{ file: { noun: "notes", moveWith: "--notes" }, applicationId: 1, version: 1, tables: [] },
-  postgres: { version: 7, tables: ["CREATE TABLE rollcall.notes ()", "CREATE TABLE rollcall.more ()"] },
+  ...{ file: { noun: "notes", moveWith: "--notes" }, applicationId: 1, version: 7, tables: [] },
+  postgres: { tables: ["CREATE TABLE rollcall.notes ()", "CREATE TABLE rollcall.more ()"] },
 };
 
 const existing = { relations: 3, columns: 2, number: 7 };
@@ -116,9 +116,9 @@ describe("the tables in PostgreSQL", () => {
     [existing, "none", true],
   ])("are made if the schema has none, or has no version of the ledger (row %$)", async (found, version, isNew) => {
     const { path, sent } = await openServer((sql) => (sql.startsWith("SELECT number") ? version : found));
-    expect((await openAt(path)).opened).toMatchObject({ isNew, isCopy: false });
+    expect((await openAt(path)).opened).toMatchObject({ before: isNew ? undefined : 7, isCopy: false });
     const made = sent.find((sql) => sql.includes("CREATE SCHEMA IF NOT EXISTS rollcall")) ?? "";
-    const statements = ["(part, number) VALUES ('ledger', 7);", `${schema.postgres.tables.join(";\n")};`];
+    const statements = ["(part, number) VALUES ('ledger', 7)", `${schema.postgres.tables.join(";\n")};`];
     expect(statements.map((sql) => made.includes(sql))).toEqual([isNew, isNew]);
   });
 
@@ -130,7 +130,11 @@ describe("the tables in PostgreSQL", () => {
 
   it.each<[found: Record<string, number>, kind: string, hint: RegExp]>([
     [{ ...existing, number: 8 }, "database-version", /^update rollcall, or use the version of rollcall that wrote/],
-    [{ ...existing, number: 6 }, "database-version", /^use the version of .* notes, or choose another database$/],
+    [
+      { ...existing, number: 6 },
+      "database-version",
+      /^use the version of .* notes, or start a new notes in another database$/,
+    ],
     [{ ...existing, columns: 1 }, "database-foreign", /^choose another database, because another program owns/],
   ])("are refused if they have another version or owner (row %$)", async (found, kind, hint) => {
     const { path } = await openServer(() => found);
@@ -144,7 +148,7 @@ describe("a ledger in PostgreSQL", () => {
     const { path, sent } = await openServer((sql) => {
       if (error !== undefined && sql.startsWith(deadRuns)) return `error ${error}`;
       if (sql.startsWith("SELECT state")) return { state: "unknown", requests: 2, groups: 5 };
-      return { ...existing, number: 3, now: 5000, runs: 4 };
+      return { ...existing, number: 4, now: 5000, runs: 4 };
     });
     let now = 100;
     const host = { ...testHost(), elapsed: () => now++ };
@@ -217,8 +221,20 @@ describe("a statement for PostgreSQL", () => {
 
 describe("opening a database that PostgreSQL refuses", () => {
   it.each([
-    ["53300", "unavailable", "database-unavailable", "(tried for 2 s): 53300", "run the same command again"],
-    ["57P03", "unavailable", "database-unavailable", "(tried for 2 s): 57P03", "run the same command again"],
+    [
+      "53300",
+      "unavailable",
+      "database-unavailable",
+      "the server has too many connections (53300)",
+      "raise max_connections, or connect through a pooler",
+    ],
+    [
+      "57P03",
+      "unavailable",
+      "database-unavailable",
+      "(tried for 2 s): the server is starting or stopping (57P03)",
+      "run the same command again",
+    ],
     ["3D000", "storage", "database-missing", "does not exist", "create the database"],
     ["28P01", "auth", "database-refused", "authentication failed for", "check the password in"],
     [
@@ -258,7 +274,7 @@ describe("the password of PostgreSQL", () => {
     const { path, passwords } = await openServer(() => existing, true);
     const opening = openAt(path, { password: given });
     if (kind) await expect(opening).rejects.toMatchObject({ code: "auth", kind });
-    else expect((await opening).opened?.isNew).toBe(false);
+    else expect((await opening).opened?.before).toBe(7);
     expect(passwords).toEqual(tried);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it, type TestContext } from "vitest";
-import { hasPostgres, newDatabase } from "../support/postgres.ts";
+import { hasPostgres, newLedger } from "../support/postgres.ts";
 import { faultyService, type RequestHandler, refuse } from "../support/raw-server.ts";
 import { groupOf, linesOf, oneEach, openPlace, placeAt } from "./place.ts";
 
@@ -201,7 +201,7 @@ describe.concurrent("rollcall log with a ledger in a file", () => {
 describe.skipIf(!hasPostgres).concurrent("rollcall log with a ledger in PostgreSQL", { tags: "database" }, () => {
   for (const fault of faultOfEachRecord) {
     it(titleOf(fault), async (context) => {
-      await meets(fault, context, { ROLLCALL_LEDGER: await newDatabase() });
+      await meets(fault, context, { ROLLCALL_LEDGER: await newLedger() });
     });
   }
 });

@@ -50,7 +50,12 @@ export interface ErrorDocument {
   readonly hint?: string;
   readonly cause?: string;
   readonly next?: string;
-  readonly problems?: readonly { readonly rule: string; readonly line?: number; readonly file?: string }[];
+  readonly problems?: readonly {
+    readonly rule: string;
+    readonly message: string;
+    readonly line?: number;
+    readonly file?: string;
+  }[];
 }
 
 /** A run of `log` with its parsed documents. */

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, type TestContext } from "vitest";
-import { hasPostgres, newDatabase, startOwnServer } from "../support/postgres.ts";
+import { ask, hasPostgres, makeLedger, newDatabase, newLedger, startOwnServer } from "../support/postgres.ts";
 import { faultyService, holdRequest, type TestCleanup } from "../support/raw-server.ts";
 import { endOf } from "../support/run.ts";
 import { certificate } from "../wire/client/certificate.ts";
@@ -24,7 +24,7 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
   describe.concurrent("on several machines", () => {
     it("logs each group of a file once, and reports every group on every machine", async (context) => {
       const service = await faultyService(context);
-      const database = withPassword(await newDatabase("guarded"), "secret");
+      const database = withPassword(await makeLedger(await newDatabase("guarded"), "secret"), "secret");
       const places = [1, 2, 3, 4].map(() => machine(context, service.url, database));
       const content = many(60);
       const runs = places.map((place) => place.log([place.write("a.jsonl", content), ...oneEach]));
@@ -46,6 +46,7 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
     it("writes no error into the database's log if all machines claim the same groups", async (context) => {
       const service = await faultyService(context);
       const { address, folder } = await startOwnServer(context);
+      await makeLedger(address);
       const places = [1, 2, 3, 4, 5, 6].map(() => machine(context, service.url, address));
       const runs = places.map((place) => place.log([place.write("a.jsonl", many(150)), ...oneEach]));
       expect((await Promise.all(runs)).map(({ code }) => code)).toEqual([0, 0, 0, 0, 0, 0]);
@@ -56,7 +57,7 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
       const hold = holdRequest();
       const service = await faultyService(context);
       service.next(hold.deed);
-      const database = await newDatabase();
+      const database = await newLedger();
       const [first, second] = [machine(context, service.url, database), machine(context, service.url, database)];
       const run = first.start([first.write("a.jsonl", many(3)), ...oneEach]);
       await hold.came;
@@ -83,7 +84,7 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
       const hold = holdRequest();
       const service = await faultyService(context);
       service.next(hold.deed);
-      const database = await newDatabase();
+      const database = await newLedger();
       const [first, second] = [machine(context, service.url, database), machine(context, service.url, database)];
       const run = first.start([first.write("a.jsonl", many(3)), ...oneEach]);
       const end = endOf(run);
@@ -102,9 +103,63 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
       expect((await first.log(["a.jsonl", ...oneEach])).document?.groups).toMatchObject({ already_logged: 3 });
     });
 
+    it("resends a request of a killed machine with --on-unknown resend when its lease has expired", async (context) => {
+      const hold = holdRequest();
+      const service = await faultyService(context);
+      service.next(hold.deed);
+      const database = await newLedger();
+      const [first, second] = [machine(context, service.url, database), machine(context, service.url, database)];
+      const run = first.start([first.write("a.jsonl", many(2)), ...oneEach]);
+      await hold.came;
+      run.kill("SIGKILL");
+      hold.letGo();
+      const { code, document } = await second.log([
+        ...[second.write("a.jsonl", many(2)), ...oneEach, "--on-unknown", "resend"],
+      ]);
+      expect([code, document?.groups, service.logged.toSorted()]).toMatchObject([0, { logged: 2 }, [0, 0, 1]]);
+    });
+
+    it("refuses groups that a machine with another account logged, unless its own account has them", async (context) => {
+      const service = await faultyService(context);
+      const database = await newLedger();
+      const log = async (account: string, ...args: readonly string[]) => {
+        const place = placeAt(context, service.url, { ROLLCALL_LEDGER: database, ROLLCALL_ACCOUNT: account });
+        const { code, document, error } = await place.log([place.write("a.jsonl", many(2)), ...args]);
+        const problems = error?.problems ?? document?.warnings ?? [];
+        return [code, problems.find(({ rule }) => rule === "logged-before")?.rule];
+      };
+      expect(await log("work")).toEqual([0, undefined]);
+      expect(await log("ci")).toEqual([3, "logged-before"]);
+      expect(await log("ci", "--resend-logged")).toEqual([0, "logged-before"]);
+      expect(await log("ci")).toEqual([0, "logged-before"]);
+      expect(service.logged).toEqual([0, 1, 0, 1]);
+    });
+
+    it("begins a ledger only with --new-ledger, and records each run", async (context) => {
+      const service = await faultyService(context);
+      const database = await newDatabase();
+      const place = machine(context, service.url, database);
+      const log = async (...args: readonly string[]) => await place.log([place.write("a.jsonl", many(2)), ...args]);
+      const missing = await log();
+      expect([missing.code, missing.error?.message]).toEqual([
+        11,
+        expect.stringMatching(/: the database "tests_.*" has no schema "rollcall" with a ledger; nothing was sent$/),
+      ]);
+      expect(missing.error?.hint).toContain("--new-ledger (rollcall then logs all groups again)");
+      expect((await log("--new-ledger")).code).toBe(0);
+      const columns = "host || username || version AS text, started < clock_timestamp() AS has_time";
+      expect(await ask(database, `SELECT ${columns} FROM rollcall.run`)).toEqual([
+        { text: expect.stringMatching(/\d\.\d+\.\d+$/), has_time: true },
+      ]);
+      await ask(database, "DELETE FROM rollcall.request");
+      expect((await log()).error?.message).toContain("is damaged");
+      await ask(database, "DROP SCHEMA rollcall CASCADE");
+      expect([(await log()).code, service.logged]).toEqual([11, [0, 1]]);
+    });
+
     it("takes a password from ROLLCALL_LEDGER or a file, but not from --ledger", async (context) => {
       const service = await faultyService(context);
-      const address = await newDatabase("guarded");
+      const address = await makeLedger(await newDatabase("guarded"), "secret");
       const wrong = placeAt(context, service.url, { ROLLCALL_LEDGER: withPassword(address, "wrong-secret") });
       const file = wrong.write("a.jsonl", many(1));
       const refused = await wrong.log([file]);
@@ -126,6 +181,7 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
       const service = await faultyService(context);
       service.next(hold.deed);
       const own = await startOwnServer(context);
+      await makeLedger(own.address);
       const place = placeAt(context, service.url, { ROLLCALL_LEDGER: own.address }).inFolder();
       const run = startLog(place, [place.write("a.jsonl", many(3)), ...oneEach, "--max-wait", maxWait]);
       await hold.came;
@@ -144,6 +200,16 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
       expect([before, code, document?.groups.logged, service.logged.toSorted()]).toEqual([1, 0, 3, [0, 1, 2]]);
     });
 
+    it("makes ledger commands wait until the database has restarted", async (context) => {
+      const own = await startOwnServer(context);
+      const place = placeAt(context, "http://127.0.0.1:1", { ROLLCALL_LEDGER: await makeLedger(own.address) });
+      own.stopNow();
+      const status = place.run(["ledger", "status", "--json"]);
+      await pause(500);
+      own.start();
+      expect((await status).code).toBe(0);
+    });
+
     it("leaves the request in flight unknown after --max-wait, and a later run logs the rest", async (context) => {
       const { service, own, place, run } = await runWithStoppedDatabase(context, "2s");
       const ended = await run.ended;
@@ -155,7 +221,7 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
       const away = await place.log(["a.jsonl", ...oneEach, "--max-wait", "1s"]);
       expect([away.code, away.error?.code, away.error?.retryable]).toEqual([5, "unavailable", true]);
       const told = await place.run(["log", "m", "a.jsonl", "--split", "train", "--max-wait", "1s"]);
-      expect(told.stderr).toContain("cannot reach the ledger database");
+      expect(told.stderr).toContain("the ledger database is unavailable");
       own.start();
       await pause(overMs);
       const { code, document } = await place.log(["a.jsonl", ...oneEach]);
@@ -175,8 +241,8 @@ describe.skipIf(!hasPostgres)("the access to PostgreSQL", { tags: "database" }, 
     expect([refused.code, refused.error?.code, service.requests()]).toEqual([11, "storage", 0]);
     expect(refused.error?.hint).toContain("NODE_EXTRA_CA_CERTS");
     const known = placeAt(context, service.url, { ...env, NODE_EXTRA_CA_CERTS: stranger.write("ca.pem", own.cert) });
-    expect((await known.log([known.write("a.jsonl", many(1))])).code).toBe(0);
-    const plain = placeAt(context, service.url, { ROLLCALL_LEDGER: `${await newDatabase()}?sslmode=require` });
+    expect((await known.log([known.write("a.jsonl", many(1)), "--new-ledger"])).code).toBe(0);
+    const plain = placeAt(context, service.url, { ROLLCALL_LEDGER: `${await newLedger()}?sslmode=require` });
     const without = await plain.log([plain.write("a.jsonl", many(1))]);
     expect([without.code, without.error?.hint?.includes("sslmode=disable")]).toEqual([2, true]);
   });

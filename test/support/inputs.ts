@@ -176,6 +176,7 @@ export const usualDelivery = (): Omit<DeliverOptions, "client"> => ({
   rejects: undefined,
   redact: (json) => json,
   clean: String,
+  onOpen: () => undefined,
   onWait: () => undefined,
   onUnavailable: () => undefined,
   onProgress: () => undefined,

@@ -4,7 +4,10 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
+import pg from "pg";
 import { type OwnPostgres, postgresAt, startPostgres } from "../../bench/postgres.js";
+import { openLedger } from "../../src/logging/ledger/ledger.ts";
+import { usualDelivery } from "./inputs.ts";
 
 export { hasPostgres } from "../../bench/postgres.js";
 
@@ -12,6 +15,24 @@ export { hasPostgres } from "../../bench/postgres.js";
 export const newDatabase = async (user: "rollcall" | "guarded" = "rollcall"): Promise<string> => {
   server ??= sharedServer();
   return (await server).newDatabase(`tests_${randomUUID()}`, user);
+};
+
+/** Queries a database without rollcall. */
+export const ask = async (address: string, sql: string): Promise<readonly unknown[]> => {
+  const client = new pg.Client(address);
+  await client.connect();
+  const { rows } = await client.query(sql);
+  await client.end();
+  return rows;
+};
+
+/** Returns the URL of a new database with a ledger. */
+export const newLedger = async (): Promise<string> => await makeLedger(await newDatabase());
+
+/** Makes a ledger in the database at this URL. Returns the URL. */
+export const makeLedger = async (path: string, password?: string): Promise<string> => {
+  await (await openLedger({ path, password }, { ...usualDelivery(), canCreate: true }))?.close();
+  return path;
 };
 
 /** A server that the test can stop and start. It ends with the test. */

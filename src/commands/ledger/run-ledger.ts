@@ -1,7 +1,8 @@
 /** Runs the verbs of `rollcall ledger` (guarantees.md). */
 
 import { Failure, isFailure, toProblemDocument } from "../../failure.ts";
-import { type Entry, type EntryFilter, formatState } from "../../logging/ledger/entries.ts";
+import { type Entry, type EntryFilter, findResent, formatState, isLogged } from "../../logging/ledger/entries.ts";
+import { formatUpgrade } from "../../logging/ledger/failures.ts";
 import { openExistingLedger } from "../../logging/ledger/ledger.ts";
 import type { Verification } from "../../logging/send/verify-ledger.ts";
 import { checkKeys, printDocument, printObjects } from "../../output/list.ts";
@@ -16,7 +17,6 @@ import { addExcerpts, listSkippedFiles, printWarnings } from "../../session/prin
 import { readRollouts } from "../../session/read-rollouts.ts";
 import type { Settings } from "../../settings/read.ts";
 import { checkDatabaseMode } from "../../system/files.ts";
-import { isDatabaseUrl } from "../../system/host.ts";
 import { describeSystemCode, pluralize, toFileArg, toOptionArgs } from "../../text/sentences.ts";
 import { formatIsoTime } from "../../text/units.ts";
 import type { FileOptions, LocationOptions, ResolveOptions } from "./command.ts";
@@ -50,16 +50,20 @@ export const resolveRequests = async (context: Context, typed: ResolveOptions) =
     throw new Failure("usage", "option-missing", "missing option: --assume-logged or --resend", { hint });
   }
   const { ledger, readEntries, filter, searched } = await openLedger(context, typed, { isForReading: false });
-  const states = new Map((await readEntries(filter)).map(({ id, state }) => [id, formatState(state)]));
+  const states = new Map((await readEntries(filter)).map(({ id, state }) => [id, state]));
   const unresolvable = typed.id.filter((id) => states.get(id) !== "unknown");
   if (!ledger || unresolvable.length > 0) {
     const reasons = unresolvable.map((id) => {
       const state = states.get(id);
-      return state ? `the outcome of ${id} is known (${state})` : `the ledger has no request ${id}${searched}`;
+      return state
+        ? `the outcome of ${id} is known (${formatState(state)})`
+        : `the ledger has no request ${id}${searched}`;
     });
-    const hint = unresolvable.every((id) => states.has(id))
-      ? "run your `rollcall log` command with --resend-logged to log the groups of a logged request again"
-      : `list the ids of the requests with ${formatLedgerCommand("status", ledgerArgs)}`;
+    const areLogged = unresolvable.every((id) => isLogged(states.get(id) ?? "unknown"));
+    const hint =
+      resend && areLogged
+        ? "run your `rollcall log` command with --resend-logged to log the groups of a logged request again"
+        : `list the ids of the requests with ${formatLedgerCommand("status", ledgerArgs)}`;
     const message = `nothing was changed: ${reasons.join(", ")}`;
     throw new Failure("not_found", "no-such-request", message, { hint });
   }
@@ -126,17 +130,30 @@ const printEntries = async (
   screen: Screen,
   { entries, counts }: { entries: readonly Entry[]; counts: Verification["counts"] | null },
 ) => {
-  const document = { groups: counts, entries: entries.map(toEntryDocument) };
+  const resent = findResent(entries);
+  const document = { groups: counts, entries: entries.map((entry) => toEntryDocument(entry, resent.has(entry.id))) };
   await printObjects(screen, document, { member: "entries", columns: listEntryColumns(screen) });
 };
 
-const toEntryDocument = (entry: Entry) => {
+const toEntryDocument = (entry: Entry, isResent: boolean) => {
   const { id, state, groups, bytes, input, attempts, status, cause, firstTried, lastTried, calls } = entry;
   const { model: model_id, split, batch, destination, account } = entry.scope;
   const scope = { model_id, split, batch };
   const times = { first_tried: formatIsoTime(firstTried), last_tried: formatIsoTime(lastTried) };
-  const answer = { status, cause, calls: calls.length };
-  return { id, state, ...scope, groups, bytes, input, destination, account, attempts, ...times, ...answer };
+  const answer = { status, cause, calls };
+  return {
+    id,
+    state: isResent ? ("resent" as const) : state,
+    ...scope,
+    groups,
+    bytes,
+    input,
+    destination,
+    account,
+    attempts,
+    ...times,
+    ...answer,
+  };
 };
 
 type EntryColumn = KeyColumn<ReturnType<typeof toEntryDocument>>;
@@ -146,7 +163,7 @@ const listEntryColumns = ({ format }: Screen): readonly EntryColumn[] => [
   {
     name: "state",
     rank: 0,
-    cell: ({ state }) => formatState(state),
+    cell: ({ state }) => (state === "resent" ? "sent again" : formatState(state)),
     tag: ({ state }) => (state === "unknown" ? { text: "(resolve)", tone: "warning" } : undefined),
   },
   { name: "groups", rank: 2, align: "right" },
@@ -187,21 +204,25 @@ const openLedger = async (
 ) => {
   const { host, screen } = context;
   const settings = given ?? (await readEffectiveSettings(context));
-  const location = await settings.ledgerLocation(typed.ledger);
-  const coversAllDestinations = isForReading && hasNoLogUrl(settings);
+  const location = await settings.ledgerLocation(typed.ledger).catch((thrown: unknown) => {
+    if (!isForReading || !isFailure(thrown, "ledger-location-missing")) throw thrown;
+    screen.notice(`${thrown.message} (${thrown.details.hint})`);
+    return undefined;
+  });
+  const coversAllDestinations = isForReading && location !== undefined && hasNoLogUrl(settings);
   if (coversAllDestinations) screen.notice("no service URL is set, so the result covers all destinations");
-  const matchesScope = coversAllDestinations ? () => true : await createDestinationFilter(context, settings);
-  // By default, ledger commands do not wait for a database at a URL.
-  const failsImmediately = settings.source("max_wait") === "default" && isDatabaseUrl(location.path);
-  const maxWaitMs = failsImmediately ? 0 : settings.require("max_wait");
+  const coversAll = coversAllDestinations || !location;
+  const matchesScope = coversAll ? () => true : await createDestinationFilter(context, settings);
+  const maxWaitMs = settings.require("max_wait");
   const retries = "rollcall tries again for at most --max-wait";
   const onUnavailable = (code: string) =>
-    screen.notice(`cannot reach the ledger database (${describeSystemCode(code)}). ${retries}`);
-  const ledger = await openExistingLedger(location, { host, isForReading, maxWaitMs, onUnavailable });
-  if (!ledger) screen.notice(`no ledger at ${location.path}`);
-  else {
+    screen.notice(`the ledger database is unavailable (${describeSystemCode(code)}). ${retries}`);
+  const ledger = location && (await openExistingLedger(location, { host, isForReading, maxWaitMs, onUnavailable }));
+  if (location && !ledger) screen.notice(`no ledger at ${location.path}`);
+  if (ledger) {
     context.closeAtEnd(ledger);
-    checkDatabaseMode(location.path, screen.warn);
+    checkDatabaseMode(ledger.path, screen.warn);
+    if (ledger.upgradedFrom !== undefined) screen.notice(formatUpgrade(ledger.path));
   }
   const { model, split, batch } = typed;
   const filter = { model, split, batch, matchesScope };

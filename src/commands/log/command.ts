@@ -49,9 +49,14 @@ const options = {
       conflicts: {
         ledger: "--no-ledger uses no ledger",
         "require-ledger": "--no-ledger uses no ledger, but --require-ledger requires one",
+        "new-ledger": "--no-ledger uses no ledger",
       },
     },
-    "require-ledger": cli.flag("fail if the ledger does not exist"),
+    "require-ledger": {
+      ...cli.flag("fail if the ledger does not exist"),
+      conflicts: { "new-ledger": "--require-ledger needs an existing ledger" },
+    },
+    "new-ledger": cli.flag("start the ledger in PostgreSQL if it does not exist"),
     "on-unknown": cli.withDefault(
       cli.choice(
         "stop: end the run when the outcome of a request becomes unknown; resend: send each request with an unknown outcome again, including requests of earlier runs",

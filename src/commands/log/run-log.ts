@@ -1,6 +1,6 @@
 /** Reads rollouts, and logs them once or while their file grows. */
 import { isFailure } from "../../failure.ts";
-import { formatLease } from "../../logging/ledger/failures.ts";
+import { formatLease, formatUpgrade } from "../../logging/ledger/failures.ts";
 import { requireLedger } from "../../logging/ledger/ledger.ts";
 import type { LogResult } from "../../logging/send/log-result.ts";
 import type { LogEvents, LogSetup } from "../../logging/send/policy.ts";
@@ -185,13 +185,18 @@ const toLogEvents = (run: logReport.LogRun): LogEvents => {
   const { context, follow, meter } = run;
   const { screen } = context;
   return {
+    onOpen: ({ path, created, upgradedFrom }) => {
+      // Under CI, the warning `new-ledger` says more.
+      if (created && !context.host.env.CI) screen.notice(`began a new ledger at ${path}`);
+      if (upgradedFrom !== undefined) screen.notice(formatUpgrade(path));
+    },
     onResend: (requests) => {
       const which = `resending ${pluralize(requests, "request")} of unknown outcome`;
       screen.notice(`${which}. The service honors Idempotency-Key, so it logs nothing twice`);
     },
     onUnavailable: (code) =>
       screen.notice(
-        `cannot reach the ledger database (${describeSystemCode(code)}). rollcall sends nothing, and tries again for at most --max-wait`,
+        `the ledger database is unavailable (${describeSystemCode(code)}). rollcall sends nothing, and tries again for at most --max-wait`,
       ),
     onWait: (leaseMs) =>
       screen.notice(`waiting for another run that logs to the same model and split${formatLease(leaseMs)}`),
@@ -206,7 +211,8 @@ const toLogEvents = (run: logReport.LogRun): LogEvents => {
 const selectLedger = async (typed: LogOptions, settings: Settings) => {
   // A dry run without a URL has no destination.
   if (typed.noLedger || (typed.dryRun && connect.hasNoLogUrl(settings))) return undefined;
-  return { ...(await settings.ledgerLocation(typed.ledger)), require: typed.requireLedger };
+  const location = await settings.ledgerLocation(typed.ledger);
+  return { ...location, require: typed.requireLedger, startsNew: typed.newLedger };
 };
 
 /** @throws Failure `conflicting-options`, `invalid-option-value` */

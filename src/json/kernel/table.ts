@@ -20,7 +20,7 @@ import { characterCount, endOfString, numberCount, skipNumber, skipNumbers, skip
 import * as shapes from "./shapes";
 
 /** `JsonTable` in src/json/table.ts describes nodes. */
-const nodeBytes: usize = 16;
+export const nodeBytes: usize = 16;
 
 const encodedKey: u32 = 0xffffffff;
 
@@ -353,9 +353,17 @@ function textShapeOf(node: usize): u32 {
   return id !== 0 && id <= maxRegistered ? shapes.textShape + id : shapes.noShape;
 }
 
-function keyIdOf(keyNode: usize): u32 {
+export function keyIdOf(keyNode: usize): u32 {
   const id = load<u32>(keyNode, 12);
   return id === encodedKey ? 0 : id;
+}
+
+export function startOf(node: usize): usize {
+  return input() + load<u32>(node);
+}
+
+export function endOf(node: usize): usize {
+  return input() + load<u32>(node, 4);
 }
 
 function putNode(node: usize, end: u32, after: u32, detail: u32): void {

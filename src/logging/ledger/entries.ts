@@ -1,6 +1,7 @@
 /** Reads the requests in a ledger. */
 import { createHash, hash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
+import { crc32 } from "node:zlib";
 import type { Database, Row, SqlStatement } from "../../database/database.ts";
 import { parseJson } from "../../json/json-bytes.ts";
 import { dedupKeyBytes } from "../../rollouts/index/dedup-keys.ts";
@@ -32,6 +33,20 @@ export type EntryState = (typeof ledgerStates)[number];
 
 export const formatState = (state: EntryState) => (state === "released" ? "to resend" : state.replace("_", " "));
 
+/** Returns the ids of released requests whose groups are all in other requests. */
+export const findResent = (entries: readonly Entry[]): ReadonlySet<string> => {
+  const toKeys = ({ scope, dedupKeys }: Entry) => {
+    const keys: string[] = [];
+    for (let at = 0; at < dedupKeys.length; at += dedupKeyBytes)
+      keys.push(hashScope(scope) + Buffer.from(dedupKeys.subarray(at, at + dedupKeyBytes)).toString("hex"));
+    return keys;
+  };
+  const released = new Map(entries.flatMap((entry) => (entry.state === "released" ? [[entry.id, toKeys(entry)]] : [])));
+  const others = released.size === 0 ? [] : entries.filter(({ id }) => !released.has(id));
+  const sent = new Set(others.flatMap(toKeys));
+  return new Set([...released].flatMap(([id, keys]) => (keys.every((key) => sent.has(key)) ? id : [])));
+};
+
 export const isLogged = (state: EntryState) => state === "logged" || state === "assumed_logged";
 
 /** A `trying` request counts as unknown, because the ledger does not contain its outcome. */
@@ -53,11 +68,11 @@ export const scopedRequestsSql = "rollcall.request AS request JOIN rollcall.scop
 export async function* readEntries(database: Database, { sql: condition, values = [] }: SqlStatement) {
   const sql = `
     WITH next AS (
-      SELECT request.id AS next_id, octet_length(marks) + octet_length(calls) AS size FROM ${scopedRequestsSql}
+      SELECT request.id AS next_id, octet_length(marks) + coalesce(octet_length(sampled), 0) AS size FROM ${scopedRequestsSql}
       WHERE (${condition}) AND request.id > ? ORDER BY request.id LIMIT ${maxPortionEntries}),
     sized AS (SELECT next_id, sum(size) OVER (ORDER BY next_id) - size AS ahead FROM next)
     SELECT request.id AS id, state, ${scopeColumns}, input, groups, bytes, key,
-      first_tried, last_tried, attempts, status, cause, calls, marks, frame, contents
+      first_tried, last_tried, attempts, status, cause, calls, marks, frame, contents, sampled, checksum
     FROM ${scopedRequestsSql} JOIN sized ON request.id = next_id
     WHERE ahead < ${maxPortionBytes} ORDER BY request.id`;
   for (let last = 0; ; ) {
@@ -106,51 +121,77 @@ export const toScopeValues = ({ destination, account, model, split, batch }: Led
   batch === null ? 0 : 1,
 ];
 
-/** Times are milliseconds since 1970. */
-export interface Entry {
-  readonly id: string;
-  readonly state: EntryState;
-  readonly scope: LedgerScope;
+/** The parts of a request that no later attempt changes. Times are milliseconds since 1970. */
+export interface RequestContent {
   readonly input: string;
-  readonly groups: number;
   readonly bytes: number;
   readonly key: string;
   readonly firstTried: number;
-  readonly lastTried: number;
-  readonly attempts: number;
-  readonly status: number | null;
-  readonly cause: string | null;
-  readonly calls: readonly string[];
   /** One key of `dedupKeyBytes` bytes for each group of the request. */
   readonly dedupKeys: Uint8Array;
   readonly envelopeDigest: string;
   /** The result of `collectContents`; empty if unknown. */
   readonly contents: Uint8Array;
+  /** The result of `collectSampled`; empty if unknown. */
+  readonly sampled: Uint8Array;
 }
 
-const toEntry = (row: Row): Entry => ({
-  id: formatId(row.integer("id")),
-  // An unexpected state counts as `unknown`, so that rollcall sends nothing twice.
-  state: ledgerStates.find((state) => state === row.text("state")) ?? "unknown",
-  scope: toScope(row),
-  input: row.text("input"),
-  groups: row.integer("groups"),
-  bytes: row.integer("bytes"),
-  key: row.text("key"),
-  firstTried: row.integer("first_tried"),
-  lastTried: row.integer("last_tried"),
-  attempts: row.integer("attempts"),
-  status: row.isNull("status") ? null : row.integer("status"),
-  cause: row.isNull("cause") ? null : row.text("cause"),
-  calls: parseCalls(row.text("calls")),
-  dedupKeys: row.bytes("marks"),
-  envelopeDigest: row.text("frame"),
-  contents: row.isNull("contents") ? new Uint8Array() : row.bytes("contents"),
-});
+export interface Entry extends RequestContent {
+  readonly id: string;
+  readonly state: EntryState;
+  readonly scope: LedgerScope;
+  readonly groups: number;
+  readonly lastTried: number;
+  readonly attempts: number;
+  readonly status: number | null;
+  readonly cause: string | null;
+  /** The number of calls that the service named. */
+  readonly calls: number;
+}
 
-const parseCalls = (text: string) => {
-  const value = parseJson(text)?.value;
-  return Array.isArray(value) ? value.filter((id) => typeof id === "string") : [];
+/** Finds damage that SQLite does not notice. */
+export const computeChecksum = (scope: LedgerScope, content: RequestContent) => {
+  const { input, bytes, key, firstTried, envelopeDigest, dedupKeys, contents, sampled } = content;
+  const texts = JSON.stringify([toScopeValues(scope), input, bytes, key, firstTried, envelopeDigest]);
+  // The checksum of an empty array can be 0, whatever the sum before.
+  const parts = [dedupKeys, contents, sampled].filter(({ length }) => length > 0);
+  return parts.reduce((sum, part) => crc32(part, sum), crc32(texts));
+};
+
+/** @throws Failure `database-corrupt` */
+const toEntry = (row: Row): Entry => {
+  const scope = toScope(row);
+  const content = {
+    input: row.text("input"),
+    bytes: row.integer("bytes"),
+    key: row.text("key"),
+    firstTried: row.integer("first_tried"),
+    dedupKeys: row.bytes("marks"),
+    envelopeDigest: row.text("frame"),
+    contents: row.isNull("contents") ? new Uint8Array() : row.bytes("contents"),
+    sampled: row.isNull("sampled") ? new Uint8Array() : row.bytes("sampled"),
+  };
+  // Version 3 had no checksums.
+  row.requireIntact(row.isNull("checksum") || row.integer("checksum") === computeChecksum(scope, content));
+  return {
+    ...content,
+    scope,
+    id: formatId(row.integer("id")),
+    // An unexpected state counts as `unknown`, so that rollcall sends nothing twice.
+    state: ledgerStates.find((state) => state === row.text("state")) ?? "unknown",
+    groups: row.integer("groups"),
+    lastTried: row.integer("last_tried"),
+    attempts: row.integer("attempts"),
+    status: row.isNull("status") ? null : row.integer("status"),
+    cause: row.isNull("cause") ? null : row.text("cause"),
+    calls: countCalls(row.text("calls")),
+  };
+};
+
+/** Version 3 stored the list of ids. */
+const countCalls = (text: string) => {
+  const calls = parseJson(text)?.value;
+  return Array.isArray(calls) ? calls.length : Number(calls);
 };
 
 export const findGroups = (dedupKeys: Uint8Array, numberOf: (dedupKeys: Uint8Array, offset: number) => number) => {

@@ -10,13 +10,22 @@ export const ledgerFile = {
     ofBackup: " (a rerun then logs again what the backup does not contain)",
     ofPackage: ", or log without a ledger with --no-ledger",
     passwords: "ROLLCALL_LEDGER or PGPASSWORD",
+    newWith: "--new-ledger",
   },
 };
 
-export const ledgerMissing = (path: string) =>
-  new Failure("storage", "ledger-missing", `the ledger ${path} does not exist, but --require-ledger is given`, {
-    hint: "restore the ledger, or omit --require-ledger to start a new one",
-  });
+export const ledgerMissing = (path: string, isRequired: boolean) => {
+  const message = isRequired
+    ? `the ledger ${path} does not exist, but --require-ledger is given`
+    : `the ledger ${path} does not exist: the database "${new URL(path).pathname.slice(1)}" has no schema "rollcall" with a ledger`;
+  const hint = isRequired
+    ? "restore the ledger, or omit --require-ledger to start a new one"
+    : "correct the URL or restore the schema, or start a new ledger with --new-ledger (rollcall then logs all groups again)";
+  return new Failure("storage", "ledger-missing", message, { hint });
+};
+
+export const formatUpgrade = (path: string) =>
+  `upgraded the ledger ${path}, so older versions of rollcall refuse it. rollcall does not recognize edited versions of the groups that it already has`;
 
 export const formatLease = (leaseMs: number | undefined) =>
   leaseMs === undefined ? "" : ` (if that run was killed, the ledger is free in ${formatSeconds(leaseMs, Math.ceil)})`;

@@ -7,27 +7,25 @@ import { dedupKeyBytes } from "../../rollouts/index/dedup-keys.ts";
 import * as entries from "./entries.ts";
 import { ledgerFile, ledgerReplaced } from "./failures.ts";
 
-export type NewEntry = Readonly<{
-  dedupKeys: Uint8Array;
-  key: string;
-  input: string;
-  bytes: number;
-  envelopeDigest: string;
-  /** The result of `collectContents`. Default: unknown. */
-  contents?: Uint8Array;
-  /** Milliseconds since 1970. */
-  now: number;
-  /** Unique for each run with `--resend-logged`; empty for other runs. */
-  nonce: string;
-}>;
+export type NewEntry = entries.RequestContent &
+  Readonly<{
+    checksum: number;
+    /** Unique for each run with `--resend-logged`; empty for other runs. */
+    nonce: string;
+  }>;
+
+export const toContentValues = (entry: NewEntry) => {
+  const { input, bytes, key, envelopeDigest, contents, sampled, checksum, firstTried } = entry;
+  return [input, bytes, key, envelopeDigest, contents, sampled, checksum, firstTried];
+};
 
 export type RecordedOutcome = Readonly<{
   state: Exclude<entries.EntryState, "trying">;
   status: number | null;
   /** The code of a transport error; null after an answer. */
   cause: string | null;
-  /** A JSON list of call ids. */
-  calls: string;
+  /** The number of calls that the service named. */
+  calls: number;
 }>;
 
 export type ResolvedState = "assumed_logged" | "released";
@@ -54,7 +52,10 @@ export type Writer = Readonly<{
 
 export const outcomeSql = "state = ?, status = ?, cause = ?, calls = ?";
 
-export const toOutcomeValues = ({ state, status, cause, calls }: RecordedOutcome) => [state, status, cause, calls];
+export const toOutcomeValues = ({ state, status, cause, calls }: RecordedOutcome) => [
+  ...[state, status, cause],
+  String(calls),
+];
 
 export const createFileWriter = (database: Database): Writer => {
   const recoverScope = async (scope: entries.LedgerScope) =>
@@ -76,9 +77,10 @@ export const createFileWriter = (database: Database): Writer => {
         lock?.release();
       }
     },
-    async recordRequest(scope, { dedupKeys, key, input, bytes, envelopeDigest, contents, now }) {
-      const values = [scope, input, dedupKeys.length / dedupKeyBytes, bytes, key, now, now, dedupKeys, envelopeDigest];
-      const [row] = await held.write(recordRequestSql, [...values, contents ?? null]);
+    async recordRequest(scope, entry) {
+      const { dedupKeys, firstTried } = entry;
+      const values = [scope, dedupKeys.length / dedupKeyBytes, dedupKeys, ...toContentValues(entry), firstTried];
+      const [row] = await held.write(recordRequestSql, values);
       return row?.integer("id") ?? 0;
     },
     recordRetry: async (request, now) => (await held.write(recordRetrySql, [now, request])).length === 1,
@@ -139,9 +141,9 @@ const advanceSql = `UPDATE rollcall.scope SET generation = ?
   WHERE ${entries.isScopeSql} AND generation = ? RETURNING id`;
 
 /** `marks` contains the dedup keys. `frame` contains the digest of the envelope. */
-const recordRequestSql = `INSERT INTO rollcall.request
-    (scope, state, input, groups, bytes, key, first_tried, last_tried, attempts, calls, marks, frame, contents)
-  VALUES (?, 'trying', ?, ?, ?, ?, ?, ?, 1, '[]', ?, ?, ?) RETURNING id`;
+const recordRequestSql = `INSERT INTO rollcall.request (state, attempts, calls, scope, groups, marks,
+    input, bytes, key, frame, contents, sampled, checksum, first_tried, last_tried)
+  VALUES ('trying', 1, '0', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`;
 
 const recordRetrySql = `UPDATE rollcall.request SET state = 'trying', last_tried = ?, attempts = attempts + 1
   WHERE id = ? AND state NOT IN ('assumed_logged', 'released') RETURNING id`;

@@ -1,4 +1,5 @@
 /** Opens the ledger, which stores each request before rollcall sends the request. */
+import { isUtf8 } from "node:buffer";
 import { resolve } from "node:path";
 import type {
   Database,
@@ -25,28 +26,41 @@ const createTableStatements = (id: string, { inScope = "", inRequest = "" }) => 
      id ${id}, scope BIGINT NOT NULL REFERENCES rollcall.scope (id), ${inRequest}
      state TEXT NOT NULL, input TEXT NOT NULL, groups BIGINT NOT NULL, bytes BIGINT NOT NULL, key TEXT NOT NULL,
      first_tried BIGINT NOT NULL, last_tried BIGINT NOT NULL, attempts BIGINT NOT NULL, status BIGINT, cause TEXT,
-     calls TEXT NOT NULL, marks BYTEA NOT NULL, frame TEXT NOT NULL, contents BYTEA)`,
+     calls TEXT NOT NULL, marks BYTEA NOT NULL, frame TEXT NOT NULL, contents BYTEA, sampled BYTEA, checksum BIGINT)`,
   "CREATE INDEX request_scope ON rollcall.request (scope, id)",
   `CREATE TABLE rollcall.address (
      destination TEXT NOT NULL, account TEXT NOT NULL, max_bytes BIGINT, refused_bytes BIGINT, refused_at BIGINT,
      echoes_key BIGINT NOT NULL, PRIMARY KEY (destination, account))`,
 ];
 
-/** A change of the tables needs a new version. */
+/** No single damaged bit makes 0 this number. */
+const echoed = -1;
+
+const upgradeOfVersion3 = [
+  ...["sampled BYTEA", "checksum BIGINT"].map((column) => `ALTER TABLE rollcall.request ADD COLUMN ${column}`),
+  `UPDATE rollcall.address SET echoes_key = ${echoed} WHERE echoes_key = 1`,
+];
+
+const runColumns = ["host TEXT", "username TEXT", "version TEXT", "started TIMESTAMPTZ"];
+
+/** A change of the tables needs a new version, and an upgrade with which runs of the older version can continue. */
 const ledgerSchema: DatabaseSchema = {
   file: ledgerFile,
   // "rcLG" in ASCII.
   applicationId: 0x72634c47,
-  version: 3,
+  version: 4,
+  upgrades: { 3: upgradeOfVersion3 },
   tables: createTableStatements("INTEGER PRIMARY KEY AUTOINCREMENT", {
     inScope: "generation BIGINT NOT NULL DEFAULT 0,",
   }),
   postgres: {
-    version: 3,
+    upgrades: {
+      3: [...upgradeOfVersion3, ...runColumns.map((column) => `ALTER TABLE rollcall.run ADD COLUMN ${column}`)],
+    },
     tables: [
       `CREATE TABLE rollcall.run (
          id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, lease_until TIMESTAMPTZ NOT NULL,
-         has_ended BOOLEAN NOT NULL DEFAULT false)`,
+         has_ended BOOLEAN NOT NULL DEFAULT false, ${runColumns.join(", ")})`,
       "CREATE INDEX run_open ON rollcall.run (lease_until) WHERE NOT has_ended",
       ...createTableStatements("BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", {
         inRequest: `run BIGINT NOT NULL REFERENCES rollcall.run (id), token TEXT NOT NULL UNIQUE,
@@ -65,6 +79,8 @@ const ledgerSchema: DatabaseSchema = {
 /** The methods throw the failures of `Database`. */
 export interface Ledger extends Writer, Pick<Database, "path" | "isShared"> {
   readonly created: boolean;
+  /** Undefined if this rollcall did not upgrade the ledger. */
+  readonly upgradedFrom: number | undefined;
   readonly isIntact: Database["isFileInPlace"];
   /** Returns the database's time in ms since 1970. Undefined for a file. */
   readonly now: (() => number) | undefined;
@@ -87,16 +103,18 @@ type LedgerOptions = Omit<DatabaseOptions, keyof DatabaseLocation> &
 export const openLedger = async (location: DatabaseLocation, options: LedgerOptions): Promise<Ledger | undefined> => {
   const opened = await openDatabase(ledgerSchema, { ...options, ...location });
   if (!opened) return undefined;
-  const { database, isNew: created, isCopy } = opened;
+  const { database, before, isCopy } = opened;
   const { path, isShared, isFileInPlace: isIntact } = database;
   const writer = isShared ? createSharedWriter(database, options.host) : createFileWriter(database);
   try {
+    if (!isShared) await requireIntact(database);
     // In a shared ledger, the claims of dead runs block other runs.
     if (!isCopy && (options.recovers || isShared)) await recover(writer, options.isForReading);
     const now = await readClock(writer, options.host);
     return {
       path,
-      created,
+      created: before === undefined,
+      upgradedFrom: isCopy || before === ledgerSchema.version ? undefined : before,
       isShared,
       isIntact,
       now,
@@ -112,6 +130,17 @@ export const openLedger = async (location: DatabaseLocation, options: LedgerOpti
   }
 };
 
+/** Finds damage that SQLite does not notice, such as an index that lacks a row, or that would crash libsql. */
+const requireIntact = async (database: Database) => {
+  for (const row of await database.query("SELECT integrity_check = 'ok' AS ok FROM pragma_integrity_check(1)"))
+    row.requireIntact(row.integer("ok") === 1);
+  const texts = await database.query(`
+    SELECT CAST(destination || account || model || split || batch AS BLOB) AS bytes FROM rollcall.scope
+    UNION ALL SELECT CAST(state || input || key || coalesce(cause, '') || calls || frame AS BLOB) FROM rollcall.request
+    UNION ALL SELECT CAST(destination || account AS BLOB) FROM rollcall.address`);
+  for (const row of texts) row.requireIntact(isUtf8(row.bytes("bytes")));
+};
+
 const recover = async (writer: Writer, isForReading: boolean | undefined) =>
   await writer.recover().catch((thrown: unknown) => {
     if (!isForReading || !isReadOnly(thrown)) throw thrown;
@@ -121,7 +150,7 @@ const recover = async (writer: Writer, isForReading: boolean | undefined) =>
 const readClock = async (writer: Writer, { elapsed }: DatabaseWaitOptions["host"]) => {
   const startMs = elapsed();
   const clockMs = await writer.readClockMs?.();
-  return clockMs === undefined ? undefined : () => clockMs + elapsed() - startMs;
+  return clockMs === undefined ? undefined : () => Math.floor(clockMs + elapsed() - startMs);
 };
 
 const openEntries = (
@@ -152,7 +181,7 @@ const saveFactsSql = `
   VALUES (?, ?, ?, ?, ?, ?)
   ON CONFLICT (destination, account) DO UPDATE SET max_bytes = excluded.max_bytes,
     refused_bytes = excluded.refused_bytes, refused_at = excluded.refused_at,
-    echoes_key = CASE known.echoes_key WHEN 1 THEN 1 ELSE excluded.echoes_key END`;
+    echoes_key = CASE known.echoes_key WHEN ${echoed} THEN ${echoed} ELSE excluded.echoes_key END`;
 
 /** The sizes are lengths of request bodies in bytes. `at` is in milliseconds since 1970. */
 export type DestinationState = Readonly<{
@@ -164,7 +193,7 @@ export type DestinationState = Readonly<{
 const openFacts = (database: Database): Pick<Ledger, "saveFacts" | "readFacts"> => ({
   async saveFacts({ destination, account }, { passed, refused, echoesKey }) {
     const sizes = [passed ?? null, refused?.bytes ?? null, refused?.at ?? null];
-    await database.query(saveFactsSql, [destination, account, ...sizes, echoesKey ? 1 : 0]);
+    await database.query(saveFactsSql, [destination, account, ...sizes, echoesKey ? echoed : 0]);
   },
   async readFacts({ destination, account }) {
     const sql = `SELECT max_bytes, refused_bytes, refused_at, echoes_key FROM rollcall.address
@@ -174,7 +203,7 @@ const openFacts = (database: Database): Pick<Ledger, "saveFacts" | "readFacts"> 
       row?.isNull(column) === false ? row.integer(column) : undefined,
     );
     const refused = bytes === undefined || at === undefined ? undefined : { bytes, at };
-    return { passed, refused, echoesKey: row?.integer("echoes_key") === 1 };
+    return { passed, refused, echoesKey: row?.integer("echoes_key") === echoed };
   },
 });
 
@@ -193,6 +222,6 @@ export const requireLedger = async (
   if (isDatabaseUrl(path)) return;
   const ledger = await openExistingLedger(location, { ...options, isForReading: true });
   await ledger?.close();
-  if (!ledger && require) throw ledgerMissing(path);
+  if (!ledger && require) throw ledgerMissing(path, true);
   if (options.isWritten) withFileFailures({ path, ...ledgerFile }, () => requireCreatable(resolve(path)));
 };

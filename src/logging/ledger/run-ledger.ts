@@ -3,18 +3,22 @@ import type { DatabaseLocation } from "../../database/database.ts";
 import type { Lock } from "../../database/own-file.ts";
 import { type Failure, isFailure } from "../../failure.ts";
 import type { Host } from "../../system/host.ts";
+import { isDatabaseUrl } from "../../system/host.ts";
 import { dayMs } from "../../text/units.ts";
-import { formatId, isUnknown, type LedgerScope, makeIdempotencyKey, parseId } from "./entries.ts";
+import { computeChecksum, formatId, isUnknown, type LedgerScope, makeIdempotencyKey, parseId } from "./entries.ts";
 import { leaseLost, ledgerBusy, ledgerMissing, ledgerReplaced } from "./failures.ts";
 import type { NewEntry, RecordedOutcome } from "./file-writer.ts";
 import type { DestinationState, Ledger } from "./ledger.ts";
+
+/** `startsNew` allows to create a ledger in PostgreSQL. */
+export type LedgerLocation = DatabaseLocation & Readonly<{ require: boolean; startsNew?: boolean }>;
 
 export type LedgerPolicy = Readonly<{
   modelId: string;
   split: string;
   batch: string | undefined;
   account: string;
-  ledger: (DatabaseLocation & { require: boolean }) | undefined;
+  ledger: LedgerLocation | undefined;
   maxWaitMs: number;
   dryRun: boolean;
   resendLogged: boolean;
@@ -24,6 +28,7 @@ export type LedgerPolicy = Readonly<{
 }>;
 
 export type LedgerEvents = Readonly<{
+  onOpen: (ledger: Pick<Ledger, "path" | "created" | "upgradedFrom">) => void;
   onWait: (leaseMs?: number) => void;
   onUnavailable: (code: string) => void;
 }>;
@@ -39,7 +44,8 @@ export type RecordedRequest = Readonly<{
   firstTried: number;
 }>;
 
-type UnrecordedRequest = Pick<NewEntry, "dedupKeys" | "bytes" | "envelopeDigest" | "contents">;
+type UnrecordedRequest = Pick<NewEntry, "dedupKeys" | "bytes" | "envelopeDigest"> &
+  Partial<Pick<NewEntry, "contents" | "sampled">>;
 
 /** Without a ledger, the methods record no requests. */
 export class RunLedger {
@@ -72,8 +78,16 @@ export class RunLedger {
     this.#scope = { ...this.#scope, destination };
     if (!location) return;
     const { openLedger } = await import("./ledger.ts");
-    this.#ledger = await openLedger(location, { ...this.#options, canCreate: !dryRun && !location.require });
-    if (location.require && !this.#ledger) throw ledgerMissing(location.path);
+    const { path, require, startsNew } = location;
+    // A ledger at another address of PostgreSQL would log all groups again.
+    const mustExist = require || (isDatabaseUrl(path) && !startsNew);
+    this.#ledger = await openLedger(location, { ...this.#options, canCreate: !dryRun && !mustExist });
+    if (mustExist && !this.#ledger) throw ledgerMissing(path, require);
+    if (this.#ledger) this.#options.onOpen(this.#ledger);
+  }
+
+  get isShared() {
+    return this.#ledger?.isShared === true;
   }
 
   get now() {
@@ -132,9 +146,15 @@ export class RunLedger {
     yield* this.#ledger?.entriesOfOtherAccounts(this.#scope) ?? [];
   }
 
+  /** Yields all requests of other runs. */
+  async *allEntries() {
+    for await (const entry of this.#ledger?.scopeEntries(this.#scope) ?? [])
+      if (!this.#ownRequests.has(entry.id)) yield entry;
+  }
+
   /** Yields requests of other runs, oldest first. Later calls skip requests that cannot have changed. */
   async *entries() {
-    const isShared = this.#ledger?.isShared === true;
+    const { isShared } = this;
     const isHeld = this.#lock !== undefined;
     if (!isHeld) await this.#readFacts();
     let last = this.#changedFrom - 1;
@@ -163,7 +183,9 @@ export class RunLedger {
     const key = this.#makeKey(request.dedupKeys);
     if (!this.#ledger) return { id: undefined, key, firstTried };
     this.#scopeRow ??= await this.#ledger.makeScope(this.#scope);
-    const entry = { ...request, key, input: this.#options.input, now: firstTried, nonce: this.#nonce };
+    const unknown = { contents: new Uint8Array(), sampled: new Uint8Array() };
+    const content = { ...unknown, ...request, key, input: this.#options.input, firstTried };
+    const entry = { ...content, checksum: computeChecksum(this.#scope, content), nonce: this.#nonce };
     const row = await this.#ledger.recordRequest(this.#scopeRow, entry);
     if (typeof row === "object") return row;
     const id = formatId(row);

@@ -3,11 +3,21 @@
  * is the nonce of an entry.
  */
 import { randomUUID } from "node:crypto";
+import { hostname, userInfo } from "node:os";
+import { version } from "../../../package.json" with { type: "json" };
 import type { Database } from "../../database/database.ts";
 import { dedupKeyBytes } from "../../rollouts/index/dedup-keys.ts";
+import { ignoreErrors } from "../../system/files.ts";
 import type { Host } from "../../system/host.ts";
 import { leaseLost } from "./failures.ts";
-import { type NewEntry, outcomeSql, type RecordedOutcome, toOutcomeValues, type Writer } from "./file-writer.ts";
+import {
+  type NewEntry,
+  outcomeSql,
+  type RecordedOutcome,
+  toContentValues,
+  toOutcomeValues,
+  type Writer,
+} from "./file-writer.ts";
 
 /** A run without contact to the database loses its lease after this time. */
 const leaseMs = 15_000;
@@ -19,12 +29,16 @@ const leaseExpiredSql = "(has_ended OR lease_until < clock_timestamp())";
 const renewSql = `UPDATE rollcall.run SET lease_until = ${leaseEndSql}
   WHERE id = ? AND NOT ${leaseExpiredSql} RETURNING id`;
 
+const beginSql = `INSERT INTO rollcall.run (lease_until, host, username, version, started)
+  VALUES (${leaseEndSql}, ?, ?, ?, clock_timestamp()) RETURNING id`;
+
 /** The end of a run deletes the claims of its requests in these states. */
 const releasedStatesSql = "('not_sent', 'refused', 'released')";
 
 const beginRun = async (database: Database, elapsed: Host["elapsed"]) => {
   let renewedAt = elapsed();
-  const [row] = await database.query(`INSERT INTO rollcall.run (lease_until) VALUES (${leaseEndSql}) RETURNING id`);
+  const about = [hostname(), ignoreErrors(() => userInfo().username) ?? null, version];
+  const [row] = await database.query(beginSql, about);
   const id = row?.integer("id") ?? 0;
   let isLost = false;
   const noteRenewal = (askedAt: number) => {
@@ -100,12 +114,12 @@ export const createSharedWriter = (database: Database, { elapsed }: Pick<Host, "
 const recordRequest = async (
   { database, elapsed, run }: { database: Database; elapsed: Host["elapsed"]; run: Run },
   scope: number,
-  { dedupKeys, key, input, bytes, envelopeDigest, contents, nonce }: NewEntry,
+  newEntry: NewEntry,
 ) => {
+  const { dedupKeys, nonce } = newEntry;
   const askedAt = elapsed();
   const token = randomUUID();
-  const entry = [scope, token, nonce, input, bytes, key, envelopeDigest, contents ?? null];
-  const values = [dedupKeys, run.id, ...entry, run.id, token];
+  const values = [dedupKeys, run.id, scope, token, nonce, ...toContentValues(newEntry), run.id, token];
   for (let attempt = 0; attempt < maxRecordAttempts; attempt++) {
     const [[recorded] = []] = await database.transact(
       [{ sql: recordRequestSql, values }],
@@ -117,6 +131,8 @@ const recordRequest = async (
       return recorded.integer("id");
     }
     const rows = await database.query(takenSql, [dedupKeys, scope, nonce, run.id]);
+    // Otherwise, the run would wait for requests that somebody deleted.
+    for (const row of rows) row.requireIntact(!row.isNull("owner"));
     if (rows.length > 0) return { claimed: Buffer.concat(rows.map((row) => row.bytes("mark"))) };
   }
   throw leaseLost(database.path);
@@ -170,11 +186,11 @@ const recordRequestSql = `
   alive AS (${renewSql}),
   added AS (
     INSERT INTO rollcall.request
-      (scope, run, token, generation, state, input, groups, bytes, key, first_tried, last_tried, attempts, calls,
-        marks, frame, contents)
-    SELECT ?::bigint, alive.id, ?::text, ?::text, 'trying', ?::text, length(given.marks) / ${dedupKeyBytes},
-      ?::bigint, ?::text,
-      ${nowMsSql}, ${nowMsSql}, 1, '[]', given.marks, ?::text, ?::bytea
+      (run, state, attempts, calls, groups, marks, last_tried, scope, token, generation,
+        input, bytes, key, frame, contents, sampled, checksum, first_tried)
+    SELECT alive.id, 'trying', 1, '0', length(given.marks) / ${dedupKeyBytes}, given.marks, ${nowMsSql},
+      ?::bigint, ?::text, ?::text,
+      ?::text, ?::bigint, ?::text, ?::text, ?::bytea, ?::bytea, ?::bigint, ?::bigint
     FROM alive, given ON CONFLICT (token) DO NOTHING RETURNING id, scope, generation, groups),
   claimed AS (
     INSERT INTO rollcall.mark AS held (scope, generation, mark, request)
@@ -187,7 +203,8 @@ const recordRequestSql = `
 
 const takenSql = `
   WITH given AS (SELECT ?::bytea AS marks)
-  SELECT held.mark FROM given, ${eachKeySql} JOIN rollcall.mark AS held ON held.mark = own.mark
+  SELECT held.mark, request.id AS owner FROM given, ${eachKeySql} JOIN rollcall.mark AS held ON held.mark = own.mark
+    LEFT JOIN rollcall.request AS request ON request.id = held.request
   WHERE held.scope = ? AND held.generation = ? AND held.request NOT IN (${releasedRequestsSql("?")})`;
 
 const recordRetrySql = `

@@ -10,7 +10,6 @@ import { logTrajectories } from "../../wire/contract/endpoint.ts";
 import type { RecordedRequest } from "../ledger/run-ledger.ts";
 import { type Delivery, reportProgress, type SentRequest } from "./delivery.ts";
 import { classifyAttempt, isFinal, joinOutcomes, outcomeFacts } from "./outcome.ts";
-import type { LogTools } from "./policy.ts";
 import { composeBody } from "./request-body.ts";
 
 /** Returns the last attempt. */
@@ -40,16 +39,18 @@ export const attemptUntilFinal = async (delivery: Delivery, request: SentRequest
 };
 
 /** Updates the request. Returns the outcome of this attempt alone. */
-const applyAttempt = async ({ dataset, tools }: Delivery, request: SentRequest, attempt: Attempt) => {
+const applyAttempt = async ({ dataset, sent, tools }: Delivery, request: SentRequest, attempt: Attempt) => {
   const outcome = classifyAttempt(attempt);
   const isAnswered = attempt.kind === "answered";
-  let calls = emptyCallList;
+  let calls: readonly string[] = [];
   if (isAnswered && outcome === "logged") {
     // The service records at most one call for each trajectory.
     const maxCalls = request.groups.reduce((sum, group) => sum + dataset.groups.trajectoriesOf(group), 0);
-    calls = await findCallList(attempt.json, maxCalls, tools);
+    calls = await listCalls(attempt.json, maxCalls);
+    if (calls[0] !== undefined) sent.firstCall ??= tools.clean(String(JSON.parse(calls[0])));
   }
-  request.lastAttempt = { status: isAnswered ? attempt.status : null, cause: isAnswered ? null : attempt.code, calls };
+  const status = isAnswered ? attempt.status : null;
+  request.lastAttempt = { status, cause: isAnswered ? null : attempt.code, calls: calls.length };
   request.outcome = joinOutcomes(request.outcome, outcome);
   if (outcome === "unknown") request.unknownFailure = attempt.failure;
   return outcome;
@@ -93,21 +94,19 @@ const attemptOnce = async (delivery: Delivery, request: SentRequest, waitedMs: n
   }
 };
 
-export const emptyCallList = "[]";
-
 const maxCallIdBytes = 200;
 
-/** Assumed: the key is `call_ids`. Returns the ids as JSON, or `[]` if they are missing or invalid. */
-const findCallList = async (reply: JsonValue | undefined, maxCalls: number, { redact }: LogTools) => {
+/** Assumed: the key is `call_ids`. Returns the ids as JSON; none if they are missing or invalid. */
+const listCalls = async (reply: JsonValue | undefined, maxCalls: number): Promise<readonly string[]> => {
   const list = memberAt(reply, "call_ids");
-  if (!reply || !list) return emptyCallList;
+  if (!reply || !list) return [];
   const { bytes } = reply.table;
   const breaks = new Breaks();
   const ids: string[] = [];
   for (const span of firstByteOf(list) === openBracket ? walkItems(bytes, spanOf(list).start) : []) {
     const isId = bytes[span.start] === quote && span.end - span.start <= maxCallIdBytes;
-    if (!isId || ids.push(sliceText(bytes, span)) > maxCalls) return emptyCallList;
+    if (!isId || ids.push(sliceText(bytes, span)) > maxCalls) return [];
     if (breaks.isDue()) await breaks.take();
   }
-  return redact(`[${ids.join()}]`);
+  return ids;
 };

@@ -57,7 +57,10 @@ export const reportUnresolved = (delivery: Delivery, resends: readonly PlannedRe
   if (requests > 0) dataset.scan.problems.report("unresolved-requests", facts);
 };
 
-/** Reports groups that other accounts logged. The account is part of their identity, so only own ones are not sent. */
+/**
+ * Reports groups that other accounts logged. The account is part of their identity, so only own ones are not sent. In a
+ * shared ledger, the account of a machine is probably missing.
+ */
 export const reportOtherAccounts = async (delivery: Delivery) => {
   const { dataset, runLedger, dedupKeys, outcomes, policy } = delivery;
   const found = new Set<number>();
@@ -70,7 +73,9 @@ export const reportOtherAccounts = async (delivery: Delivery) => {
   const at = new Date(last).toISOString();
   const own = [...found].filter((group) => outcomes.outcomeOf(group) === "already_logged").length;
   const facts = { groups: found.size, own, at, account, ownAccount: policy.account };
-  if (found.size > 0) dataset.scan.problems.report("logged-before", facts);
+  const { problems } = dataset.scan;
+  if (runLedger.isShared && !policy.resendLogged && own < found.size) problems.replaceWithError("logged-before", facts);
+  else if (found.size > 0) problems.report("logged-before", facts);
 };
 
 export const reportPriorRuns = (delivery: Delivery, isCounted: (group: number) => boolean) => {

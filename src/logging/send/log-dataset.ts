@@ -15,6 +15,7 @@ import { composeLogResult, type LogResult } from "./log-result.ts";
 import { type PlannedRequest, planRequests } from "./plan.ts";
 import type { LogSetup, LogTools } from "./policy.ts";
 import { nameRejects, openRejects } from "./rejects.ts";
+import { reportSampledBefore } from "./sampled-groups.ts";
 import { sendRequests } from "./send-requests.ts";
 
 export const logDataset = async (dataset: Dataset, setup: LogSetup): Promise<LogResult> => {
@@ -66,6 +67,7 @@ const deliver = async (delivery: Delivery) => {
   const errorsBefore = problems.errors;
   const resends = applyPriorOutcomes(delivery);
   await earlier.reportOtherAccounts(delivery);
+  await reportSampledBefore(delivery, outcomes.groupsWith("not_sent"));
   const requests = [...resends, ...planUnsent(delivery)];
   // With `--strict`, a warning of `planRequests` is an error.
   if (problems.errors > errorsBefore) throw invalidInput(problems, { isSending: true });
@@ -124,6 +126,12 @@ const sendClaimed = async (delivery: Delivery) => {
     await runLedger.acquire();
     await earlier.readPriorOutcomes(delivery);
     earlier.setPriorOutcomes(delivery, claimed);
+    // A run whose lease expired left these requests.
+    const { requests: resends } = earlier.planResends(delivery);
+    await sendRequests(
+      delivery,
+      resends.filter((one) => one.groups.some((group) => claimed.includes(group))),
+    );
     const groups = claimed.filter((group) => outcomes.outcomeOf(group) === "not_sent");
     if (groups.length === 0) break;
     const leaseMs = await runLedger.readOtherLeaseMs();

@@ -1,17 +1,17 @@
 /** Sends requests, several at a time, and records their outcomes. */
 
 import { Failure, isFailure, toFailure } from "../../failure.ts";
-import { getValue, parseJson } from "../../json/json-bytes.ts";
 import { collectContents } from "../../rollouts/dataset/group-bytes.ts";
 import type { Answer, Attempt } from "../../wire/client/client.ts";
 import { findGroups } from "../ledger/entries.ts";
-import { attemptUntilFinal, emptyCallList } from "./attempt-request.ts";
+import { attemptUntilFinal } from "./attempt-request.ts";
 import { cutGroups, type Delivery, reportProgress, type SentRequest, stopAfterRequest } from "./delivery.ts";
 import { collectDedupKeys } from "./earlier-requests.ts";
 import { handleRefusal, handleTooLarge } from "./handle-refusal.ts";
 import { classifyAttempt, isFinal, joinOutcomes, outcomeFacts } from "./outcome.ts";
 import { type PlannedRequest, planRequest } from "./plan.ts";
 import { verifySource } from "./request-body.ts";
+import { collectSampled } from "./sampled-groups.ts";
 
 /** If `isAfterSignal`, attempts each request once. */
 export const sendRequests = async (delivery: Delivery, requests: readonly PlannedRequest[], isAfterSignal = false) => {
@@ -72,6 +72,7 @@ const sendRequest = async (delivery: Delivery, request: PlannedRequest) => {
       dedupKeys: collectDedupKeys(groups, dedupKeys),
       envelopeDigest: delivery.envelope().digest,
       contents: collectContents(dataset, groups),
+      sampled: collectSampled(dataset, groups),
     }));
   if ("claimed" in recorded) {
     requeueUnclaimed(delivery, request, recorded.claimed);
@@ -84,7 +85,7 @@ const sendRequest = async (delivery: Delivery, request: PlannedRequest) => {
     recorded,
     number: sent.attempted,
     outcome: earlier ? "unknown" : "not_sent",
-    lastAttempt: { status: null, cause: null, calls: emptyCallList },
+    lastAttempt: { status: null, cause: null, calls: 0 },
   };
   const attempt = await attemptRequest(delivery, sentRequest);
   queueFirst(delivery, await finishRequest(delivery, sentRequest, attempt));
@@ -175,15 +176,13 @@ const recordOutcome = async (delivery: Delivery, request: SentRequest) => {
 /** If all answers together are larger, rollcall prints none of them (output.md). */
 const maxPrintedBytes = 64 * 1024;
 
-const addReply = ({ sent }: Delivery, { lastAttempt, recorded, number }: SentRequest, answer: Answer) => {
+const addReply = ({ sent }: Delivery, { recorded, number }: SentRequest, answer: Answer) => {
   const { status, bytes: body, isCut } = answer;
   const isLogged = classifyAttempt(answer) === "logged";
   sent.replyBytes += body.length;
   sent.replies.push({ status, bytes: body.length, body, isLogged });
   if (sent.replyBytes > maxPrintedBytes) for (const reply of sent.replies) reply.body = undefined;
   if (!isLogged) return;
-  const hasCalls = lastAttempt.calls !== emptyCallList;
-  if (hasCalls) sent.firstCall ??= findFirstCall(lastAttempt.calls);
   if (isCut || (body.length > 0 && !answer.json))
     sent.doubtfulReplies.push({ request: recorded.id ?? number, status, readBytes: isCut ? body.length : undefined });
 };
@@ -197,9 +196,4 @@ const countLogged = async ({ progress, runLedger }: Delivery, request: SentReque
     attempt.kind === "answered" && recorded.key !== "" && attempt.headers["idempotency-key"] === recorded.key;
   if (isEchoed) await runLedger.recordKeyEcho();
   await runLedger.recordPassedSize(request.bytes);
-};
-
-const findFirstCall = (calls: string) => {
-  const first = getValue(parseJson(calls)?.value, [0]);
-  return typeof first === "string" ? first : undefined;
 };

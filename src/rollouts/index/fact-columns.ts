@@ -177,6 +177,8 @@ export class TrajectoryFacts {
   training = 0;
   /** The fingerprint of the bytes; 0 without a turn, because `no-assistant-turn` reports such a trajectory. */
   fingerprint = Number.NaN;
+  /** The digest of what was sampled, for the ledger; 0 without a turn. */
+  sampled = Number.NaN;
   metricNames = noMetrics;
   /** The values of `metricNames`, and older values. */
   metrics: Float64Array = noValues;

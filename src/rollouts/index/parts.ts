@@ -32,7 +32,7 @@ class Columns {
   readonly prompt = new NumberColumn();
   /** The hash of the step columns of a trajectory with a group key; 0 without such a column. */
   readonly steps = new NumberColumn();
-  /** The number of rows of facts before the part. */
+  /** The number of trajectories of valid parts before the part, which are rows of facts and of `sampled`. */
   readonly row = new NumberColumn();
 }
 
@@ -66,6 +66,8 @@ export class Parts {
   readonly digests = new Digests();
   /** One for each trajectory; 0 in an invalid part. */
   readonly fingerprints = new NumberColumn();
+  /** The digest of what was sampled in each trajectory of a valid part; 0 without a turn. Only with `hasDigests`. */
+  readonly sampled = new NumberColumn();
   readonly facts: FactColumns | undefined;
 
   constructor({ hasDigests, hasFacts = false }: PartsOptions) {
@@ -76,21 +78,24 @@ export class Parts {
   /** Returns a function that removes later parts, also their keys and facts. */
   mark() {
     const [count, keys, trajectories] = [this.count, this.keys.length, this.fingerprints.length];
+    const sampled = this.sampled.length;
     const resetFacts = this.facts?.mark();
     return () => {
       for (const column of Object.values<NumberColumn>({ ...this.columns })) column.clear(count);
       this.fingerprints.clear(trajectories);
       this.fingerprints.length = trajectories;
+      this.sampled.clear(sampled);
+      this.sampled.length = sampled;
       this.keys.length = keys;
       this.count = count;
       resetFacts?.();
     };
   }
 
-  /** Returns the rows of the facts of a part. */
+  /** Returns the rows of a part. */
   rowsOf(part: number): readonly number[] {
     const rows: number[] = [];
-    const end = part + 1 < this.count ? this.columns.row.at(part + 1) : (this.facts?.rows ?? 0);
+    const end = part + 1 < this.count ? this.columns.row.at(part + 1) : (this.facts?.rows ?? this.sampled.length);
     for (let row = this.columns.row.at(part); row < end; row++) rows.push(row);
     return rows;
   }

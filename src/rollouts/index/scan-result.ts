@@ -50,7 +50,7 @@ export class ScanResult {
     columns.kind.set(at, kinds.indexOf(part.kind));
     columns.valid.set(at, isValid ? 1 : 0);
     columns.trajectories.set(at, trajectories);
-    if (parts.facts) columns.row.set(at, parts.facts.rows);
+    columns.row.set(at, parts.facts?.rows ?? parts.sampled.length);
     if (isValid) this.#measure(at, part, facts);
     else parts.fingerprints.length += trajectories;
     return at;
@@ -72,6 +72,7 @@ export class ScanResult {
       if (reward < min) min = reward;
       if (reward > max) max = reward;
       parts.fingerprints.push(trajectory.fingerprint);
+      if (parts.hasDigests) parts.sampled.push(trajectory.sampled);
       training |= trajectory.training;
     }
     const isGroup = kind === "group";

@@ -228,12 +228,19 @@ export const runRules = {
     about:
       "A run with another first file logged the groups, or a run under another account logged them to the same URL.",
   }),
-  "logged-differently": warning<{ groups: number }>({
+  "logged-differently": errorOfInput<{ groups: number }>({
     message: ({ groups }) =>
-      `the bytes of ${pluralize(groups, "logged group")} differ from the bytes that rollcall would send now (such as another reward or finish reason), so the service keeps the earlier values`,
+      `${pluralize(groups, "group has the rollouts of a logged group", "groups have the rollouts of logged groups")}, but other bytes (such as another reward, format or option)`,
     advice:
-      "pass --batch <name> with a new name to log the groups for another step, or --resend-logged to log all groups of the input again (the service then has both versions)",
+      "keep the earlier version, or pass --batch <name> with a new name to log the groups for another step, or --resend-logged to log all groups of the input again (the service then has both versions)",
     about: "The service has the groups with other bytes, such as another reward.",
+  }),
+  "logged-in-other-groups": warning<{ trajectories: number }>({
+    message: ({ trajectories }) =>
+      `${pluralize(trajectories, "trajectory was", "trajectories were")} already logged in other groups, so the service will have ${trajectories === 1 ? "it" : "them"} twice`,
+    advice:
+      "log groups when they are complete, with the same --group-by, or pass --batch <name> to log them for another step",
+    about: "A group grew, was divided or joined, or contains rollouts of another logged group.",
   }),
   "unresolved-requests": warning<{ requests: number; groups: number; ledgerArgs: readonly string[] }>({
     message: ({ requests, groups }) =>

@@ -82,7 +82,7 @@ export class Problems {
   }
 
   /** Replaces all problems of the rule with one error. `--allow` does not silence this error. */
-  replaceWithError<Name extends RuleName>(name: Name, data: RuleData<Name>, location: ProblemLocation) {
+  replaceWithError<Name extends RuleName>(name: Name, data: RuleData<Name>, location: ProblemLocation = {}) {
     const severity = "error";
     const stored = [{ ...createProblem(name, data, location), severity }] satisfies Problem[];
     this.#byRule.set(name, { severity, count: 1, stored, lastInput: undefined });

@@ -8,7 +8,7 @@ import { json } from "../../support/server.ts";
 import { log } from "./logging.ts";
 
 describe("rollcall log", () => {
-  it("records no call id with a secret, and no ids of an answer with too many", async (context) => {
+  it("counts calls, but stores no ids, and counts no ids of an answer with too many", async (context) => {
     const { service, place } = await openPlace(context);
     const log = async (reward: number, ids: readonly string[]) => {
       service.next(refuse(200, { body: JSON.stringify({ call_ids: ids }) }));
@@ -18,9 +18,7 @@ describe("rollcall log", () => {
     await log(2, ["a", "b"]);
     await log(3, ["x".repeat(201)]);
     expect(await place.entries()).toMatchObject([{ calls: 1 }, { calls: 0 }, { calls: 0 }]);
-    const ledger = readFileSync(ledgerOf(place), "latin1");
-    expect(ledger).toContain("[text omitted: it contains a credential]");
-    expect(ledger).not.toContain("key-1");
+    expect(readFileSync(ledgerOf(place), "latin1")).not.toContain("key-1");
   });
 
   it("locates a refused value if names of types are between its keys, and does not repeat the value", async () => {

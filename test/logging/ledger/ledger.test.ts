@@ -7,8 +7,15 @@ import fc from "fast-check";
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { tryLock } from "../../../src/database/own-file.ts";
+import { Failure } from "../../../src/failure.ts";
 import type { Entry, EntryFilter, LedgerScope } from "../../../src/logging/ledger/entries.ts";
-import { type EntryState, formatId, makeIdempotencyKey, parseId } from "../../../src/logging/ledger/entries.ts";
+import {
+  computeChecksum,
+  type EntryState,
+  formatId,
+  makeIdempotencyKey,
+  parseId,
+} from "../../../src/logging/ledger/entries.ts";
 import { type NewEntry, type RecordedOutcome, toScopeLock } from "../../../src/logging/ledger/file-writer.ts";
 import { type Ledger, openLedger } from "../../../src/logging/ledger/ledger.ts";
 import { PriorOutcomes } from "../../../src/logging/ledger/prior-outcomes.ts";
@@ -19,6 +26,7 @@ import { assignDedupKeys, DedupKeys, dedupKeyBytes } from "../../../src/rollouts
 import { testHost } from "../../support/host.ts";
 import { filesOf, newFolder, read, usualDelivery } from "../../support/inputs.ts";
 import { hasPostgres, newDatabase } from "../../support/postgres.ts";
+import { itHolds } from "../../support/property.ts";
 
 const keysOf = (contents: readonly string[]): DedupKeys => {
   const keys = new DedupKeys();
@@ -79,8 +87,12 @@ const openAt = async (path: string): Promise<Ledger> => {
 
 const scopeOf = (ledger: Ledger, in_: LedgerScope) => ({
   entries: () => ledger.scopeEntries(in_),
-  recordRequest: async (entry: NewEntry) => {
-    const recorded = await ledger.recordRequest(await ledger.makeScope(in_), entry);
+  recordRequest: async (given: Pick<NewEntry, "dedupKeys" | "nonce"> & Partial<NewEntry>) => {
+    const none = new Uint8Array();
+    const content = { key: "", input: "a.jsonl", bytes: 10, firstTried: 1000, contents: none, sampled: none, ...given };
+    const entry = { envelopeDigest: "", ...content };
+    const checksum = computeChecksum(in_, entry);
+    const recorded = await ledger.recordRequest(await ledger.makeScope(in_), { ...entry, checksum });
     return typeof recorded === "number" ? formatId(recorded) : recorded;
   },
   recordRetry: async (id: string, now: number) => await ledger.recordRetry(parseId(id), now),
@@ -115,11 +127,11 @@ for (const { name, newPlace, skip, tags } of bodies)
     /** Requests that were begun and can have groups of other requests. */
     let begun = 0;
     const begin = async (in_: LedgerScope, ...contents: readonly string[]): Promise<string> => {
-      const entry = { key: "", input: "a.jsonl", bytes: 10, envelopeDigest: "", now: 1000, nonce: `${begun++}` };
-      return String(await scopeOf(ledger, in_).recordRequest({ ...entry, dedupKeys: bytesOf(...contents) }));
+      const entry = { nonce: `${begun++}`, dedupKeys: bytesOf(...contents) };
+      return String(await scopeOf(ledger, in_).recordRequest(entry));
     };
     const settle = async (id: Promise<string>, state: Exclude<EntryState, "trying">): Promise<void> =>
-      await scopeOf(ledger, scope).recordOutcome(await id, { state, status: 200, cause: null, calls: '["c1"]' });
+      await scopeOf(ledger, scope).recordOutcome(await id, { state, status: 200, cause: null, calls: 1 });
     const entries = async (filter: EntryFilter) => {
       const list: Entry[] = [];
       for await (const entry of ledger.entries(filter)) list.push(entry);
@@ -170,10 +182,10 @@ for (const { name, newPlace, skip, tags } of bodies)
 
     it("remembers all logged groups if it reads their requests in several queries", async () => {
       const own = scopeOf(ledger, scope);
-      const calls = JSON.stringify(["c".repeat(2 ** 20)]);
       for (const content of ["a", "b", "c"]) {
-        const id = await begin(scope, content);
-        await own.recordOutcome(id, { state: "logged", status: 200, cause: null, calls });
+        const sampled = new Uint8Array(2 ** 20);
+        const id = String(await own.recordRequest({ nonce: "", dedupKeys: bytesOf(content), sampled }));
+        await own.recordOutcome(id, { state: "logged", status: 200, cause: null, calls: 0 });
       }
       const logged = ["a", "b", "c"].map(() => "already_logged");
       expect(await outcomesOf(scope, "a", "b", "c", "d")).toEqual([...logged, "not_sent"]);
@@ -181,11 +193,8 @@ for (const { name, newPlace, skip, tags } of bodies)
 
     it("records the digests of sent bytes, if they are known", async () => {
       const own = scopeOf(ledger, scope);
-      const facts = { key: "", input: "a.jsonl", bytes: 10, envelopeDigest: "", now: 1000 };
-      for (const [at, contents] of [undefined, Buffer.from("12345678")].entries()) {
-        const entry = { ...facts, nonce: String(at), dedupKeys: bytesOf(String(at)) };
-        await own.recordRequest(contents ? { ...entry, contents } : entry);
-      }
+      for (const [at, contents] of [Buffer.alloc(0), Buffer.from("12345678")].entries())
+        await own.recordRequest({ nonce: String(at), dedupKeys: bytesOf(String(at)), contents });
       const found: string[] = [];
       for await (const entry of own.entries()) found.push(Buffer.from(entry.contents).toString());
       expect(found).toEqual(["", "12345678"]);
@@ -193,9 +202,9 @@ for (const { name, newPlace, skip, tags } of bodies)
 
     it("records outcomes after a write that failed", async () => {
       const own = scopeOf(ledger, scope);
-      const outcome = { state: "logged", status: 200, cause: null, calls: "[]" } as const;
+      const outcome = { state: "logged", status: 200, cause: null, calls: 0 } as const;
       const ids = [await begin(scope, "a"), await begin(scope, "b")];
-      await expect(own.recordOutcome(ids[0] ?? "", { ...outcome, calls: JSON.parse("null") })).rejects.toThrow();
+      await expect(own.recordOutcome(ids[0] ?? "", { ...outcome, state: JSON.parse("null") })).rejects.toThrow();
       for (const id of ids) await own.recordOutcome(id, outcome);
       expect(await entries({})).toMatchObject(ids.map((id) => ({ id, state: "logged" })));
     });
@@ -213,8 +222,7 @@ for (const { name, newPlace, skip, tags } of bodies)
       for (const at of [1, 2, 3, 4]) {
         const names = Array.from({ length: 50_000 }, (_, group) => `${at} ${group}`);
         const bytes = bytesOf(...names);
-        const facts = { key: "", input: "a.jsonl", bytes: 10, envelopeDigest: "", now: 1000, nonce: "" };
-        expect(await own.recordRequest({ ...facts, dedupKeys: bytes })).toBe(`r${at}`);
+        expect(await own.recordRequest({ nonce: "", dedupKeys: bytes })).toBe(`r${at}`);
       }
       const read = await entries({});
       expect(read.map(({ id, groups, dedupKeys: own }) => [id, groups, own.length])).toEqual(
@@ -234,12 +242,63 @@ for (const { name, newPlace, skip, tags } of bodies)
     });
   });
 
+describe("a ledger in a file of which a bit changed", () => {
+  const makeFile = async () => {
+    const path = join(newFolder(), "ledger.db");
+    const ledger = await openAt(path);
+    const held = await ledger.acquireScope(scope, usualDelivery());
+    for (let at = 0; at < 20; at++) {
+      const dedupKeys = bytesOf(...Array.from({ length: 40 }, (_, group) => `${at} ${group}`));
+      const sampled = Buffer.alloc(640, `sampled ${at}`);
+      const id = String(await scopeOf(ledger, scope).recordRequest({ nonce: "", dedupKeys, sampled, key: "k" }));
+      await scopeOf(ledger, scope).recordOutcome(id, { state: "logged", status: 200, cause: null, calls: 1 });
+    }
+    await ledger.saveFacts(scope, { passed: 5, refused: undefined, echoesKey: false });
+    held?.release();
+    await ledger.close();
+    return path;
+  };
+  /** What decides whether rollcall sends groups. An unknown request is not sent. */
+  const readAll = async (path: string) => {
+    const ledger = await openAt(path);
+    try {
+      const requests: unknown[] = [];
+      for await (const { state, dedupKeys, sampled, key } of ledger.scopeEntries(scope))
+        requests.push([state === "unknown" ? "logged" : state, dedupKeys, sampled, key]);
+      return [requests, (await ledger.readFacts(scope)).echoesKey];
+    } finally {
+      await ledger.close();
+    }
+  };
+  const fraction = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+  let intact: { whole: Buffer; used: readonly number[]; requests: unknown } | undefined;
+
+  itHolds(
+    "is damaged, or has all its requests",
+    fc.asyncProperty(fraction, fc.nat(7), async (where, bit) => {
+      const path = intact ? join(newFolder(), "ledger.db") : await makeFile();
+      const whole = intact?.whole ?? readFileSync(path);
+      const used = intact?.used ?? [...whole.keys()].filter((at) => at < 100 || whole[at] !== 0);
+      intact ??= { whole, used, requests: await readAll(path) };
+      const bytes = Buffer.from(whole);
+      const at = used[Math.floor(where * used.length)] ?? 0;
+      bytes.writeUInt8(bytes.readUInt8(at) ^ (1 << bit), at);
+      writeFileSync(path, bytes);
+      const found = await readAll(path).catch((thrown: unknown) => thrown);
+      expect(found instanceof Failure ? found.code : found).toEqual(
+        found instanceof Failure ? "storage" : intact.requests,
+      );
+    }),
+    { quick: 30, slow: 500 },
+  );
+});
+
 describe("the ledger of a run", () => {
   const request = (group: string) => ({ dedupKeys: bytesOf(group), bytes: 10, envelopeDigest: "" });
   const openRun = async (path: string, now = testHost().now(), dryRun = false): Promise<RunLedger> => {
     const host = { ...testHost(), now: () => now };
     const options = { ...usualDelivery(), host, dryRun, input: "a.jsonl" };
-    const run = new RunLedger({ ...options, ledger: { path, require: false } });
+    const run = new RunLedger({ ...options, ledger: { path, require: false, startsNew: true } });
     onTestFinished(async () => await run.close());
     await run.open(scope.destination);
     await run.acquire();
@@ -274,7 +333,7 @@ describe("the ledger of a run", () => {
     for (const group of ["a", "b"]) {
       const begun = await earlier.recordRequest(request(group));
       if ("claimed" in begun) throw new Error("another run has the group");
-      await earlier.recordOutcome(begun, { state: "unknown", status: null, cause: null, calls: "[]" });
+      await earlier.recordOutcome(begun, { state: "unknown", status: null, cause: null, calls: 0 });
     }
     await earlier.close();
     const run = await openRun(path);
@@ -311,8 +370,8 @@ describe("the verification of a group", () => {
   const line = (reward: number) => `{"trajectories":[{"messages_and_choices":[],"reward":${reward}}]}`;
   const entryOf = (id: number, state: EntryState, dedupKeys: Uint8Array, in_ = scope): Entry => ({
     ...{ id: `r${id}`, state, dedupKeys, scope: in_, input: "a.jsonl", groups: 1, bytes: 10, key: "" },
-    ...{ firstTried: 0, lastTried: 0, attempts: 1, status: 200, cause: null, calls: [] },
-    ...{ envelopeDigest: "", contents: new Uint8Array() },
+    ...{ firstTried: 0, lastTried: 0, attempts: 1, status: 200, cause: null, calls: 0 },
+    ...{ envelopeDigest: "", contents: new Uint8Array(), sampled: new Uint8Array() },
   });
   const verify = async (dataset: Dataset, entries: readonly Entry[], isPerScope = false) =>
     await verifyDataset(dataset, entries, {
@@ -437,15 +496,7 @@ const write = async (path: string, sql: string): Promise<void> => {
 };
 
 describe.skipIf(!hasPostgres)("runs that share a ledger in PostgreSQL", { tags: "database" }, () => {
-  const entryOf = (...contents: readonly string[]) => ({
-    dedupKeys: bytesOf(...contents),
-    key: "",
-    input: "a.jsonl",
-    bytes: 10,
-    envelopeDigest: "",
-    now: 0,
-    nonce: "",
-  });
+  const entryOf = (...contents: readonly string[]) => ({ dedupKeys: bytesOf(...contents), nonce: "" });
   const two = async () => {
     const path = await newDatabase();
     const run = async () => {
@@ -455,7 +506,7 @@ describe.skipIf(!hasPostgres)("runs that share a ledger in PostgreSQL", { tags: 
     };
     return { path, first: await run(), second: await run() };
   };
-  const settlement = { status: 200, cause: null, calls: "[]" };
+  const settlement = { status: 200, cause: null, calls: 0 };
 
   it("record no request with a group that another run is sending", async () => {
     const { first, second } = await two();

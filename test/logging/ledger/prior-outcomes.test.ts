@@ -10,9 +10,16 @@ const keyOf = (text: string) => createHash("sha256").update(text).digest().subar
 
 const entry = (id: string, state: Entry["state"], groups: string, more: Partial<Entry> = {}): Entry => {
   const scope = { destination: "d", account: "a", model: "m", split: "s", batch: null };
-  const facts = { groups: groups.length, bytes: 1, key: "", firstTried: 0, lastTried: 0, attempts: 1, calls: [] };
+  const facts = { groups: groups.length, bytes: 1, key: "", firstTried: 0, lastTried: 0, attempts: 1, calls: 0 };
   const dedupKeys = Buffer.concat([...groups].map(keyOf));
-  const rest = { status: null, cause: null, envelopeDigest: "", contents: new Uint8Array(), input: "own" };
+  const rest = {
+    status: null,
+    cause: null,
+    envelopeDigest: "",
+    contents: new Uint8Array(),
+    sampled: new Uint8Array(),
+    input: "own",
+  };
   return { id, state, scope, dedupKeys, ...facts, ...rest, ...more };
 };
 

@@ -12,7 +12,9 @@ type Answers = readonly (Rows | Promise<Rows>)[];
 
 const scope = { destination: "d", account: "a", model: "m", split: "s", batch: null };
 
-const entry = { dedupKeys: new Uint8Array(dedupKeyBytes), key: "k", input: "i", bytes: 5, envelopeDigest: "e", now: 0 };
+const none = new Uint8Array();
+const content = { key: "k", input: "i", bytes: 5, envelopeDigest: "e", contents: none, sampled: none, firstTried: 7 };
+const entry = { dedupKeys: new Uint8Array(dedupKeyBytes), checksum: 8, ...content };
 
 /** A writer of the run 4, which begins at 1000 ms. Its statements, in `asked`, get `answers`, and then no rows. */
 const openWriter = async (answers: Answers) => {
@@ -103,10 +105,10 @@ describe("the outcome of a request in a shared ledger", () => {
     ["unknown", [0, 0], [own, open]],
   ])("replaces no better outcome of another run, and claims the groups again (row %$)", async (state, changed, all) => {
     const { writer, asked } = await openWriter(changed.map((count) => Array(count).fill({ id: 9 })));
-    await writer.recordOutcome(9, { state, status: 200, cause: "c", calls: "[]" });
+    await writer.recordOutcome(9, { state, status: 200, cause: "c", calls: 0 });
     const conditions = asked.map(({ sql }) => /WHERE id = \? AND (.*) RETURNING id$/.exec(sql)?.[1] ?? "claims");
     expect(conditions).toEqual(all);
-    const outcome = [state, 200, "c", "[]", 9];
+    const outcome = [state, 200, "c", "0", 9];
     expect(asked.map(({ values }) => values)).toEqual(all.map((one) => (one === "claims" ? [9] : outcome)));
     if (all.at(-1) === "claims") expect(asked.at(-1)?.sql).toMatch(/^INSERT INTO rollcall\.mark .* DO NOTHING$/);
   });
@@ -124,8 +126,11 @@ describe("a new request in a shared ledger", () => {
     expect([recorded, commits]).toEqual([9, [true]]);
     const [keys, run, inScope, token, ...rest] = asked[0]?.values ?? [];
     expect([keys, run, inScope]).toEqual([entry.dedupKeys, 4, 3]);
-    expect(rest).toEqual(["g", "i", 5, "k", "e", null, 4, token]);
-    const taken = await record([[{ id: 9, missing: 2 }], [{ mark: Buffer.from("a") }, { mark: Buffer.from("b") }]]);
+    expect(rest).toEqual(["g", "i", 5, "k", "e", none, none, 8, 7, 4, token]);
+    const taken = await record([
+      [{ id: 9, missing: 2 }],
+      ["a", "b"].map((mark) => ({ mark: Buffer.from(mark), owner: 9 })),
+    ]);
     expect([taken.recorded, taken.commits]).toEqual([{ claimed: Buffer.from("ab") }, [false]]);
     expect(taken.asked[1]?.values).toEqual([entry.dedupKeys, 3, "g", 4]);
   });

@@ -1,4 +1,4 @@
-/** Versions of ledgers and stores. A new one has the current version, and rollcall opens no other version. */
+/** Versions of ledgers and stores. A new one has the current version. rollcall upgrades ledgers of version 3. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,8 +7,9 @@ import Connection from "libsql";
 import pg from "pg";
 import { describe, expect, it } from "vitest";
 import { openLedger } from "../../../src/logging/ledger/ledger.ts";
+import { openPlace, three } from "../../promises/place.ts";
 import { usualDelivery } from "../../support/inputs.ts";
-import { hasPostgres, newDatabase } from "../../support/postgres.ts";
+import { ask, hasPostgres, newDatabase, newLedger } from "../../support/postgres.ts";
 import { newHome, runRollcall } from "../../support/run.ts";
 
 /** Runs a command that opens a ledger or a store. Returns its exit code, and its message on one line. */
@@ -25,7 +26,7 @@ const kinds = [
     kind: "ledger",
     title: "the ledger",
     id: 0x72634c47,
-    current: 3,
+    current: 4,
     table: "CREATE TABLE request (id INTEGER PRIMARY KEY AUTOINCREMENT, state TEXT NOT NULL, marks BLOB NOT NULL)",
   },
   {
@@ -63,7 +64,7 @@ describe.for(kinds)("a $kind in a file", ({ kind, title, id, current, table }) =
 
   it.for([
     ["a newer version", current + 1],
-    ["an older version", current - 1],
+    ["an older version", 2],
   ] as const)("is refused as %s with both numbers, and with a fix for an older version", async ([, version]) => {
     const path = fileWith(`${table}; PRAGMA application_id = ${id}; PRAGMA user_version = ${version}`);
     const before = readFileSync(path);
@@ -94,15 +95,6 @@ describe("a folder at the path of a file", () => {
   });
 });
 
-/** Queries a database without rollcall. */
-const ask = async (address: string, sql: string): Promise<readonly unknown[]> => {
-  const client = new pg.Client(address);
-  await client.connect();
-  const { rows } = await client.query(sql);
-  await client.end();
-  return rows;
-};
-
 describe.skipIf(!hasPostgres)("a ledger in PostgreSQL", { tags: "database" }, () => {
   const made = async (): Promise<string> => {
     const path = await newDatabase();
@@ -110,15 +102,50 @@ describe.skipIf(!hasPostgres)("a ledger in PostgreSQL", { tags: "database" }, ()
     return path;
   };
 
-  it("starts at version 3, also in an empty schema", async () => {
+  it("starts at version 4, also in an empty schema", async () => {
     for (const path of [await made(), await newDatabase()]) {
       await ask(path, "CREATE SCHEMA IF NOT EXISTS rollcall");
       await (await openLedger({ path }, { ...usualDelivery(), canCreate: true }))?.close();
       expect(await ask(path, "SELECT part, number::int FROM rollcall.version")).toEqual([
-        { part: "ledger", number: 3 },
+        { part: "ledger", number: 4 },
       ]);
       expect((await opened("ledger", path)).code).toBe(0);
     }
+  });
+});
+
+/** What version 4 has, and version 3 lacks. */
+const downgrades = [
+  ...["sampled", "checksum"].map((column) => `ALTER TABLE rollcall.request DROP COLUMN ${column}`),
+  'UPDATE rollcall.request SET calls = \'["c1","c2"]\'',
+];
+
+describe.for<[place: string, isSkipped: boolean, tags: "database" | []]>([
+  ["a file", false, []],
+  ["PostgreSQL", !hasPostgres, "database"],
+])("a ledger of version 3 in %s", ([name, isSkipped, tags]) => {
+  it.skipIf(isSkipped)("is upgraded once, with a note, and skips its groups", { tags }, async (context) => {
+    const isFile = name === "a file";
+    const path = isFile ? newFile() : await newLedger();
+    const { place, service } = await openPlace(context, {}, { ROLLCALL_LEDGER: path });
+    const log = async () => await place.run(["log", "m", "--split", "train", place.write("a.jsonl", three)]);
+    expect((await log()).code).toBe(0);
+    if (isFile) {
+      const database = new Connection(path);
+      database.exec(`${downgrades.join(";").replaceAll("rollcall.", "")}; PRAGMA user_version = 3`);
+      database.close();
+    } else {
+      const columns = ["host", "username", "version", "started"].map((column) => `DROP COLUMN ${column}`).join();
+      await ask(path, `ALTER TABLE rollcall.run ${columns}; UPDATE rollcall.version SET number = 3`);
+      for (const sql of downgrades) await ask(path, sql);
+    }
+    const note = `note: upgraded the ledger ${path}, so older versions of rollcall refuse it`;
+    for (const isNoted of [true, false]) {
+      const { stdout, stderr } = await log();
+      expect([stdout.includes("already_logged\t3\n"), stderr.includes(note)]).toEqual([true, isNoted]);
+    }
+    expect(service.logged).toEqual([1, 2, 3]);
+    expect(await place.entries()).toMatchObject([{ state: "logged", calls: 2 }]);
   });
 });
 

@@ -41,7 +41,7 @@ import {
   read,
   usualDelivery,
 } from "../../support/inputs.ts";
-import { hasPostgres, newDatabase } from "../../support/postgres.ts";
+import { hasPostgres, makeLedger, newDatabase } from "../../support/postgres.ts";
 import { useZstd } from "../../support/zstd.ts";
 
 const trajectory = (reward: unknown, more = "") => `{"messages_and_choices":[],"reward":${reward}${more}}`;
@@ -228,7 +228,7 @@ describe.skipIf(!hasPostgres)("a request with a ledger in PostgreSQL", { tags: "
   const two = async () => await read(filesOf(`${group(1)}\n${group(2)}`));
 
   it("begins after the outcome of the request before it is recorded", async () => {
-    const path = await newDatabase();
+    const path = await makeLedger(await newDatabase());
     const holder = new pg.Client(path);
     await holder.connect();
     onTestFinished(async () => await holder.end());
@@ -269,7 +269,7 @@ describe.skipIf(!hasPostgres)("a request with a ledger in PostgreSQL", { tags: "
     const result = await deliverGroups(await two(), {
       ...usualDelivery(),
       host: { ...testHost(), elapsed: () => elapsedMs },
-      ledger: { path: await newDatabase(), require: false },
+      ledger: { path: await makeLedger(await newDatabase()), require: false },
       maxRequestBytes: 120,
       client: async () => ({ ...client, attempt }),
     });

@@ -73,7 +73,14 @@ describe("a run that shares groups with another run", () => {
 
   it("leaves the groups that the other run logs", async () => {
     const claimed = claim(2);
-    const other = { id: "r9", state: "logged", input: "a.jsonl", contents: new Uint8Array(), lastTried: 0 };
+    const other = {
+      id: "r9",
+      state: "logged",
+      input: "a.jsonl",
+      contents: new Uint8Array(),
+      sampled: new Uint8Array(),
+      lastTried: 0,
+    };
     vi.spyOn(RunLedger.prototype, "entries").mockImplementation(async function* () {
       for (const dedupKeys of claimed) yield { ...other, dedupKeys } as Entry;
     });

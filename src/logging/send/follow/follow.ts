@@ -21,6 +21,7 @@ import { fileNotFollowable } from "../failures.ts";
 import { openGroupOutcomes } from "../group-outcomes.ts";
 import { markUnsent } from "../log-failures.ts";
 import { composeLogResult } from "../log-result.ts";
+import { reportSampledBefore } from "../sampled-groups.ts";
 import { sendRequests } from "../send-requests.ts";
 import { type FollowedFile, FollowedFiles, type FollowSetup } from "./followed-files.ts";
 
@@ -204,6 +205,10 @@ class FollowRun {
     const byKey = new Map(this.#listUnsent().map((group) => [priorOutcomes.numberOf(group), group]));
     const limit = findBodyLimit(delivery);
     const groups = Uint32Array.from(byKey.values());
+    const { problems } = delivery.dataset.scan;
+    const errorsBefore = problems.errors;
+    await reportSampledBefore(delivery, groups);
+    if (problems.errors > errorsBefore) throw invalidInput(problems, { valid: "some" });
     const cut = cutGroups(delivery, groups, { limit: limit.bytes, areFull: true });
     const requests = isFull ? cut.slice(0, -1) : cut;
     await sendRequests(delivery, [...earlier.planResends(delivery).requests, ...requests], isAfterSignal);

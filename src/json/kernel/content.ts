@@ -1,0 +1,190 @@
+/**
+ * Digests what a value says, in any order of members and spelling of strings. A member that says nothing counts as
+ * absent. Ledgers store these digests, so a change of this file needs a new version of the ledger.
+ */
+import { backslash, byteAt, openBrace, openBracket, quote } from "./bytes";
+import { digestAddress, leafUse, unsampledUse, usesOf } from "./keys";
+import { escapeLength } from "./scalars";
+import { endOf, keyIdOf, nodeBytes, startOf, table } from "./table";
+
+const factor: u64 = (0x9e3779b9 << 32) | 0x7f4a7c15;
+
+function mix(hash: u64, word: u64): u64 {
+  const product = (hash ^ word) * factor;
+  return product ^ (product >> 29);
+}
+
+/** Deeper values are equal only if they are the same bytes. */
+const maxDepth: u32 = 100;
+
+/** Digests the value without leaves and unsampled members. Returns a whole number up to 2^51, or 0 for nothing. */
+export function contentDigest(word: usize, seed: u32): f64 {
+  const node = table + (word << 2);
+  return saysNothing(node) ? 0 : f64(mix(u64(seed), digestOf(node, 0)) >> 13) + 1;
+}
+
+function keyDigest(key: usize): u64 {
+  const id = keyIdOf(key);
+  const known = load<u64>(digestAddress(id));
+  if (known !== 0) return known;
+  const digest = textDigest(startOf(key) + 1, endOf(key) - 1) + factor;
+  if (id !== 0) store<u64>(digestAddress(id), digest);
+  return digest;
+}
+
+/** True for null, and for an empty array or object. */
+function saysNothing(node: usize): bool {
+  const first = byteAt(startOf(node));
+  const isEmpty = afterOf(node) === node + nodeBytes;
+  return first === 0x6e || (isEmpty && (first === openBrace || (first === openBracket && load<u32>(node, 12) === 0)));
+}
+
+function digestOf(node: usize, depth: u32): u64 {
+  const start = startOf(node);
+  const end = endOf(node);
+  const after = afterOf(node);
+  const first = byteAt(start);
+  let child = node + nodeBytes;
+  if (first === quote) return textDigest(start + 1, end - 1);
+  const isArray = first === openBracket;
+  if ((first !== openBrace && !isArray) || child === after || depth === maxDepth) {
+    // JavaScript writes 1.0 as 1.
+    const isWhole = load<u16>(end - 2) === 0x302e && end - start > 2;
+    return textDigest(start, isWhole ? end - 2 : end);
+  }
+  let hash = mix(u64(first), factor);
+  if (isArray) {
+    for (; child < after; child = afterOf(child)) hash = mix(hash, digestOf(child, depth + 1)) + factor;
+    return hash;
+  }
+  // The order of members does not change a sum.
+  for (; child < after; child = afterOf(child + nodeBytes)) {
+    const value = child + nodeBytes;
+    if (saysNothing(value) || (usesOf(keyIdOf(child)) & (leafUse | unsampledUse)) !== 0) continue;
+    hash += mix(keyDigest(child), digestOf(value, depth + 1));
+  }
+  return hash;
+}
+
+function afterOf(node: usize): usize {
+  return table + (usize(load<u32>(node, 8)) << 2);
+}
+
+/** Digests the characters. Only the escapes `\/` and `\u…` have other spellings. */
+function textDigest(start: usize, end: usize): u64 {
+  let stop = findOtherSpelling(start, end);
+  begin();
+  if (stop === end) {
+    length = end - start;
+    let at = start;
+    for (; at + 32 <= end; at += 32) addBlock(at);
+    return finish(at);
+  }
+  let at = start;
+  while (true) {
+    append(at, stop);
+    if (stop === end) return finish(block);
+    const size = escapeLength(stop);
+    appendCharacter(stop, size);
+    at = stop + size;
+    stop = findOtherSpelling(at, end);
+  }
+}
+
+/** Returns the first escape `\/` or `\u…`, or `end`. */
+function findOtherSpelling(start: usize, end: usize): usize {
+  for (let from = start; from < end; from += 16) {
+    const next = v128.load(from, 1);
+    const isOther = v128.or(i8x16.eq(next, i8x16.splat(0x75)), i8x16.eq(next, i8x16.splat(0x2f)));
+    let found = i8x16.bitmask(v128.and(i8x16.eq(v128.load(from), i8x16.splat(0x5c)), isOther));
+    for (; found !== 0; found &= found - 1) {
+      const at = from + usize(ctz(found));
+      if (at >= end) return end;
+      let first = at;
+      while (first > start && byteAt(first - 1) === backslash) first--;
+      // After an odd number of backslashes, the last is escaped.
+      if (((at - first) & 1) === 0) return at;
+    }
+  }
+  return end;
+}
+
+const character: usize = memory.data(8);
+
+/** Appends the character in UTF-8. */
+function appendCharacter(at: usize, length: usize): void {
+  let code: u32 = length === 2 ? 0x2f : codeAt(at);
+  if (length === 12) code = 0x10000 + ((code & 0x3ff) << 10) + (codeAt(at + 6) & 0x3ff);
+  const size: usize = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+  const first = size === 1 ? 0 : 0xf00 >> u32(size);
+  for (let byte = size - 1; byte > 0; byte--, code >>= 6) store<u8>(character + byte, u8((code & 0x3f) | 0x80));
+  store<u8>(character, u8(code | first));
+  append(character, character + size);
+}
+
+/** Returns the number in `\u` and four hexadecimal digits. */
+function codeAt(at: usize): u32 {
+  let code: u32 = 0;
+  for (let digit: usize = 2; digit < 6; digit++) {
+    const byte = byteAt(at + digit);
+    code = (code << 4) | ((byte & 0xf) + (byte > 0x39 ? 9 : 0));
+  }
+  return code;
+}
+
+let a: u64 = 0;
+let b: u64 = 0;
+let c: u64 = 0;
+let d: u64 = 0;
+let length: usize = 0;
+const block: usize = memory.data(32, 16);
+
+function begin(): void {
+  a = 1;
+  b = 2;
+  c = 3;
+  d = 4;
+  length = 0;
+}
+
+function append(start: usize, end: usize): void {
+  let at = start;
+  const filled = length & 31;
+  length += end - start;
+  if (filled + (end - start) < 32) {
+    memory.copy(block + filled, start, end - start);
+    return;
+  }
+  if (filled !== 0) {
+    at += 32 - filled;
+    memory.copy(block + filled, start, 32 - filled);
+    addBlock(block);
+  }
+  for (; at + 32 <= end; at += 32) addBlock(at);
+  memory.copy(block, at, end - at);
+}
+
+function addBlock(at: usize): void {
+  a = mix(a, load<u64>(at));
+  b = mix(b, load<u64>(at, 8));
+  c = mix(c, load<u64>(at, 16));
+  d = mix(d, load<u64>(at, 24));
+}
+
+/** Returns the digest. `rest` is the address of the bytes after the last block. */
+function finish(rest: usize): u64 {
+  const size = length & 31;
+  const first = bytesAt(rest, size);
+  const second = size > 8 ? bytesAt(rest + 8, size - 8) : 0;
+  a = mix(a ^ u64(length), first);
+  b = mix(b, second);
+  if (length <= 16) return mix(a, b);
+  c = mix(c, size > 16 ? bytesAt(rest + 16, size - 16) : 0);
+  d = mix(d, size > 24 ? bytesAt(rest + 24, size - 24) : 0);
+  return mix(mix(mix(a, b), c), d);
+}
+
+/** Returns the first of eight bytes. */
+function bytesAt(at: usize, count: usize): u64 {
+  return count < 8 ? load<u64>(at) & ((u64(1) << (u64(count) << 3)) - 1) : load<u64>(at);
+}
