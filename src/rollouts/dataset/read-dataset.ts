@@ -182,12 +182,17 @@ const scanSources = async (
       throw thrown instanceof ShrunkSourceError ? inputChanged(source.name) : thrown;
     });
     takeDigests(parts, source, first);
-    for (const file of parts.count === first ? filesOf(source) : [])
-      problems.report("input-empty", { isEmpty: false }, { file });
+    if (parts.count === first) reportEmpty(problems, source);
     if (!isGroupedByKey) for (const part of grouping.scattered) scattered.push(part);
     bytesBefore += source.bytes.size;
   }
   return scattered;
+};
+
+const reportEmpty = (problems: Problems, source: Source) => {
+  const ofOtherSplits = source.originals?.ofOtherSplits;
+  if (ofOtherSplits) problems.report("input-empty", { isEmpty: false, ofOtherSplits });
+  else for (const file of filesOf(source)) problems.report("input-empty", { isEmpty: false }, { file });
 };
 
 /** The digest of a converted group does not depend on its bytes. */

@@ -186,7 +186,9 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
     const bytes = await output.end(host);
     const originals = lines.createLineOrigin({ ...conversion, groups });
     const keyUse = conversion.isGroupedByKey ? lines.findKeyUse(groups, conversion.keys.flat) : undefined;
-    const source: Source = { name: conversion.name, bytes, originals: { ...originals, keyUse } };
+    const { split = "" } = run.options;
+    const ofOtherSplits = groups.length === 0 && run.kinds.size > 0 ? { split, kinds: [...run.kinds] } : undefined;
+    const source: Source = { name: conversion.name, bytes, originals: { ...originals, keyUse, ofOtherSplits } };
     return { source, groups, unreadable: broken.countUnreadable() };
   } catch (thrown) {
     await output.discard();

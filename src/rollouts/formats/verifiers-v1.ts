@@ -21,7 +21,7 @@ export const verifiersV1: Format = {
   filePattern: /(?:^|[./])traces\.jsonl$|\/traces\/stream\/\d+\.jsonl$/,
   // A rollout in `live` has not ended.
   companions:
-    /(?:^|\/)(?:configs\/[^/]+\.json|monitors\/\w+\/\w+\.json|traces\/live\/.+|traces\/annotations\/.+|(?:stream|annotations\/[^/]+)\.index\.jsonl|metrics\.jsonl|stream\/\d+\.jsonl\.zst\.tmp)$/,
+    /(?:^|\/)(?:configs\/[^/]+\.json|monitors\/\w+\/\w+\.json|live\/.+|annotations\/.+|(?:stream|annotations\/[^/]+)\.index\.jsonl|metrics\.jsonl|stream\/\d+\.jsonl\.zst\.tmp)$/,
   groupScope: () => "",
   recognizes: ({ value }) =>
     isTrace(value) ||
@@ -46,8 +46,10 @@ const openSplitFilter = (run: FormatRun) => {
     if (kind === undefined && streamFile.test(file))
       run.note("read rollouts without info.kind, which can be of another split");
     if (kind === undefined || kind === split) return false;
+    const isNew = !kinds.has(kind);
+    kinds.add(kind);
     if (split !== undefined) run.note(`left out a rollout of kind ${kind}, because the split is ${split}`);
-    else if (!kinds.has(kind) && kinds.add(kind).size > 1)
+    else if (isNew && kinds.size > 1)
       run.note(
         `read rollouts of the kinds ${[...kinds].join(" and ")} (check and log read only the kind that --split names)`,
       );

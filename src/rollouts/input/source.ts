@@ -2,6 +2,7 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
 import { getErrorCode } from "../../system/files.ts";
+import type { OfOtherSplits } from "../rules/file-rules.ts";
 import type { Path } from "../rules/positions.ts";
 import { createProblem, type ProblemLocation } from "../rules/problems.ts";
 import type { Columns } from "./column-values.ts";
@@ -52,6 +53,7 @@ export interface OriginalLines {
   readonly canRegroup?: boolean;
   /** Undefined without `--group-by`, and if it has no effect. */
   readonly keyUse?: GroupKeyUse | undefined;
+  readonly ofOtherSplits?: OfOtherSplits | undefined;
   /** Returns true if rollcall has reported a fault of the line. */
   isBroken(line: number): boolean;
   positionOf(line: number): FileLine;

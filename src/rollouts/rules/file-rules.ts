@@ -4,6 +4,9 @@ import { describeSystemCode, pluralize, toFileArg } from "../../text/sentences.t
 import { formatCommandLine } from "../../text/shell-words.ts";
 import { error, errorOfInput } from "./rule.ts";
 
+/** The kinds of rollouts in an input that has none of the split. */
+export type OfOtherSplits = Readonly<{ split: string; kinds: readonly string[] }>;
+
 const compressionFaults = {
   cut: "the compressed file is truncated",
   corrupt: "the compressed data is corrupt, or other bytes follow it",
@@ -107,9 +110,15 @@ export const fileRules = {
         : `check one file to see the reason: \`${formatCommandLine(["rollcall", "check", ...options, toFileArg(file)])}\``),
     about: "rollcall reads the .jsonl, .ndjson, .json, .eval, .traj and .parquet files below a folder.",
   }),
-  "input-empty": errorOfInput<{ isEmpty: boolean }>({
-    message: ({ isEmpty }) => (isEmpty ? "the input is empty" : "the input has no groups"),
-    advice: "name a file with a group or a trajectory on each line",
+  "input-empty": errorOfInput<{ isEmpty: boolean; ofOtherSplits?: OfOtherSplits | undefined }>({
+    message: ({ isEmpty, ofOtherSplits: others }) => {
+      if (others) return `no rollout is of the split ${others.split}, only of ${others.kinds.join(" and ")}`;
+      return isEmpty ? "the input is empty" : "the input has no groups";
+    },
+    advice: ({ ofOtherSplits: others }) =>
+      others
+        ? `pass ${others.kinds.map((kind) => `--split ${kind}`).join(" or ")}`
+        : "name a file with a group or a trajectory on each line",
     about: "The input has no group, so there is nothing to check or log.",
   }),
   "utf-16": errorOfInput<{ encoding: string; file: string | undefined }>({

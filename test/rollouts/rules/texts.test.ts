@@ -53,6 +53,7 @@ const texts = `
   folder-without-rollouts {"files":["a"],"instead":"do"} | do
   input-empty {"isEmpty":true} the input is empty |
   input-empty {"isEmpty":false} the input has no groups |
+  input-empty {"isEmpty":false,"ofOtherSplits":{"split":"dev","kinds":["train","eval"]}} no rollout is of the split dev, only of train and eval | pass --split train or --split eval
   utf-16 {"encoding":"UTF-16LE"} is UTF-16LE, not UTF-8 | convert it: \`iconv -f UTF-16LE -t UTF-8\`
   utf-16 {"encoding":"UTF-16BE","file":"a.json"} -f UTF-16BE -t UTF-8 a.json > a.utf-8.json\`
   utf-16 {"encoding":"UTF-16BE","file":"-a b"} './-a b' > '-a b.utf-8.jsonl'\`
