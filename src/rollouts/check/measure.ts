@@ -44,12 +44,16 @@ const sumToolUses = (table: JsonTable, { events, choices }: MessageWalk, toolNam
   return uses;
 };
 
+const unknownCounts = { turns: -1, characters: -1, tokens: -1, tool_calls: -1, tool_errors: -1, unanswered: -1 };
+
 const addRow = (table: JsonTable, facts: TrajectoryFacts, walk: MessageWalk, into: FactColumns) => {
   const { count: turns, characters, scores } = walk.turns;
   const uses = sumToolUses(table, walk, into.toolNames);
   const { calls: tool_calls, errors: tool_errors, unanswered } = sumUses([...uses.values()]);
   const tokens = countTokens(table, scores, facts.node);
-  const counts = { turns, characters, tokens, tool_calls, tool_errors, unanswered };
+  const known = { turns, characters, tokens, tool_calls, tool_errors, unanswered };
+  // A trajectory with exchanges has no list of messages, and -1 is an unknown count.
+  const counts = facts.list > 0 ? known : unknownCounts;
   return into.addRow(facts, { counts, finishReason: walk.finishReason, uses });
 };
 

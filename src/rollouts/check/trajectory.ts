@@ -11,7 +11,7 @@ import { isCalculated, trainingBits } from "../index/metrics.ts";
 import { isPolicyColumn, stepHolders } from "../rules/names.ts";
 import { shortenName } from "../rules/positions.ts";
 import type { RuleReporter } from "../rules/rules.ts";
-import type { MessageWalk } from "./message-walk.ts";
+import { MessageWalk } from "./message-walk.ts";
 import { lacksPrompt, type WalkOptions, walkMessages } from "./messages.ts";
 import { hashSteps } from "./policy-steps.ts";
 import { inspectToolCalls } from "./tool-calls.ts";
@@ -69,12 +69,13 @@ const hasOffset = ({ bytes }: JsonTable, end: number) =>
   offset.test(bytes.toString("latin1", end - maxOffsetBytes, end));
 
 /** Keys of the shape that are not fields of the interface. */
-const customKeys: ReadonlySet<string> = new Set(["info", "extra_info"]);
+const customKeys: ReadonlySet<string> = new Set(["info", "extra_info", "exchanges"]);
 
 /** Assumed: `messages_and_choices` and `reward` are required, and other fields can be null. */
 const trajectoryType = defineObjectType(
   {
-    messages_and_choices: requiredField(Kind.array),
+    // Newer clients of the service write their exchanges with an API instead.
+    messages_and_choices: { ...requiredField(Kind.array), instead: "exchanges" },
     tools: optionalField(Kind.array, checkTools),
     additional_histories: optionalField(Kind.array),
     reward: requiredField(Kind.number),
@@ -86,6 +87,7 @@ const trajectoryType = defineObjectType(
     start_time: optionalField(Kind.string, checkStartTime),
     info: anyValue,
     extra_info: anyValue,
+    exchanges: anyValue,
   },
   ({ kinds, list }) => ({
     hasStep: list().some(({ key }) => isPolicyColumn(key)),
@@ -143,15 +145,17 @@ export const inspectTrajectory = (
   const list = shape.at(table, slots.messages_and_choices);
   if (kinds.additional_histories === Kind.array)
     inspectHistories(table, shape.at(table, slots.additional_histories), report);
-  const walk = walkMessages(table, list, report, options);
+  const hasMessages = kinds.messages_and_choices === Kind.array;
+  if (!hasMessages) report("unchecked-exchanges", undefined, node);
+  const walk = hasMessages ? walkMessages(table, list, report, options) : new MessageWalk();
   const { firstTurn, promptEnd, cutNode } = walk;
   facts.list = list;
   facts.promptEnd = promptEnd;
   facts.hasGreeting = walk.hasGreeting;
   if (cutNode > 0) report("truncated-trajectory", undefined, cutNode);
   inspectToolCalls(table, walk.events, report);
-  if (firstTurn === 0) report("no-assistant-turn", undefined, list);
-  if (promptEnd === 0 && lacksPrompt(table, list, walk)) report("no-prompt", undefined, list);
+  if (hasMessages && firstTurn === 0) report("no-assistant-turn", undefined, list);
+  if (hasMessages && promptEnd === 0 && lacksPrompt(table, list, walk)) report("no-prompt", undefined, list);
   facts.metricNames = noMetrics;
   if (kinds.metrics === Kind.object) inspectMetrics(table, shape.at(table, slots.metrics), facts, report);
   if (kinds.metadata === Kind.object) inspectMetadata(table, shape.at(table, slots.metadata), report);
@@ -163,7 +167,7 @@ export const inspectTrajectory = (
     if (holder) facts.steps += hashSteps(table, shape.at(table, slots[holder]));
   }
   facts.reward = reward;
-  facts.training = findTraining(walk, kinds.tools === Kind.array);
+  facts.training = hasMessages ? findTraining(walk, kinds.tools === Kind.array) : 0;
   if (kinds.start_time === Kind.string)
     facts.training |= hasOffset(table, json.endOf(table, shape.at(table, slots.start_time)))
       ? trainingBits.offset

@@ -18,7 +18,13 @@ import type { ElementName } from "../rules/trajectory-rules.ts";
 
 export type Check = (table: JsonTable, node: number, report: RuleReporter) => boolean;
 
-type Field = { acceptedKinds: number; expected: string; check?: Check | undefined };
+type Field = {
+  acceptedKinds: number;
+  expected: string;
+  check?: Check | undefined;
+  /** The name of a field with an object or a list that can replace this field. */
+  instead?: string;
+};
 
 export const absentOrNull = Kind.absent | Kind.null;
 
@@ -41,10 +47,14 @@ export const defineObjectType = <Name extends string, Derived>(
   const names = Object.keys(fields).filter((name): name is Name => Object.hasOwn(fields, name));
   const shape = new Shape(names, (members: SharedMembers<Name>) => {
     const { kinds } = members;
+    const isReplaced = (name: Name) =>
+      (kinds[name] & absentOrNull) !== 0 &&
+      names.some((other) => other === fields[name].instead && (kinds[other] & (Kind.object | Kind.array)) !== 0);
     return {
       kinds,
+      isReplaced,
       nulls: names.filter((name) => kinds[name] === Kind.null && fields[name] !== anyValue),
-      isTyped: names.every((name) => (kinds[name] & fields[name].acceptedKinds) !== 0),
+      isTyped: names.every((name) => (kinds[name] & fields[name].acceptedKinds) !== 0 || isReplaced(name)),
       fieldChecks: names.flatMap((name, at) => {
         const { check: further } = fields[name];
         return !further || (kinds[name] & absentOrNull) !== 0 ? [] : [{ slot: at + 1, check: further }];
@@ -57,7 +67,7 @@ export const defineObjectType = <Name extends string, Derived>(
     const node = shape.at(table, shape.slots[field]);
     const kind = kindOf(table, node);
     if ((kind & acceptedKinds & ~absentOrNull) !== 0) further?.(table, node, report);
-    if ((kind & acceptedKinds) !== 0) return;
+    if ((kind & acceptedKinds) !== 0 || shape.read(table, object).isReplaced(field)) return;
     if (node > 0) return void reportWrongType(table, { node, field, wanted }, report);
     // If the object has no messages (slot 1) and is not a trajectory, a problem of the reward is not reported.
     if (field === "reward" && shape.at(table, 1) === 0 && isNotTrajectory(parseNode(table, object))) return;

@@ -20,9 +20,9 @@ export const art: Format = {
     longText: "trajectory_json",
   },
   isGrouped: true,
-  recognizes: ({ value }) =>
+  recognizes: ({ value }, isGiven) =>
     (value.has("group_index") && (value.has("group_json") || value.has("messages", 0, "trainable"))) ||
-    [value, ...value.items("trajectories")].some(hasExchanges) ||
+    (isGiven && [value, ...value.items("trajectories")].some(hasExchanges)) ||
     isFailedGroup(value),
   open: (run) => openRows(run),
 };

@@ -66,14 +66,26 @@ export const ownFormat: Format = {
   open: () => ({ convert: () => [] }),
 };
 
+/** True for lists of exchanges with an API, which newer clients of the service write in place of messages. */
+const hasExchanges = (value: Value) =>
+  value.members("exchanges").some(([, list]) => list.get(0)?.has("request")) ||
+  value.get("exchanges", 0)?.has("request") === true;
+
 /** True if a list at the top level contains what only rollcall's format contains there. */
 const isOwnRecord = (value: Value) => {
   const trajectories = value.get("trajectories");
   const items = trajectories?.items() ?? [];
   const isGroup =
     trajectories?.isList &&
-    (items.length === 0 ? hasOnlyOwnKeys(value) : items.some((one) => one.has("messages_and_choices")));
-  return Boolean(value.get("messages_and_choices")?.isList || value.get("trajectory_groups")?.isList || isGroup);
+    (items.length === 0
+      ? hasOnlyOwnKeys(value)
+      : items.some((one) => one.has("messages_and_choices") || hasExchanges(one)));
+  return Boolean(
+    value.get("messages_and_choices")?.isList ||
+      value.get("trajectory_groups")?.isList ||
+      isGroup ||
+      hasExchanges(value),
+  );
 };
 
 /** Reads at most this many bytes to find a list that identifies rollcall's format. */

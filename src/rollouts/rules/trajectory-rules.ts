@@ -222,6 +222,11 @@ export const trainingRules = {
     about:
       "Rows that are turns or segments of one rollout would count as several rollouts. With an id, this is an error.",
   }),
+  "unchecked-exchanges": warningOfWhole({
+    message: "the trajectory has exchanges in place of messages, which rollcall passes on without a check",
+    advice: "pass --from art to convert exchanges to messages, or --allow unchecked-exchanges",
+    about: "Statistics lack the turns of such a trajectory, and a service can refuse it.",
+  }),
   "not-a-rollout": warningOfWhole({
     message: "the line has neither messages nor a reward, so rollcall skipped it",
     advice: "remove the line, or pass --allow not-a-rollout",

@@ -89,7 +89,9 @@ export const tell = async (input: Input, typed = ""): Promise<string> => {
   const text = JSON.stringify(files).replaceAll("\\", "");
   const unrated = /"(schema_version|trajectory_format)":/.test(text) ? "--rewards s=1,t=1,a=1,b=1,c=1" : "";
   const usual = text.includes('"r":') ? "--reward-from r" : unrated;
-  const args = (typed || usual).split(" ").filter(Boolean);
+  // Without --from, trajectories with exchanges are passed on as they are.
+  const from = text.includes('"exchanges":') ? "--from art" : "";
+  const args = `${from} ${typed || usual}`.split(" ").filter(Boolean);
   const words = args.map((word, at) => (args[at - 1] === "--rewards" ? rewardsFile(word) : word));
   const paths = Object.keys(files).map((name) => join(folder, name));
   const { stdout, stderr } = await runHere(["convert", ...paths, ...words]);

@@ -70,7 +70,7 @@ describe("the output of convert", () => {
   it("is refused if the positions of its rollouts would fill the memory", { tags: "slow" }, async () => {
     const group = { trajectories: [{ exchanges: { chat_completions: [exchange([user("q")])] } }], exceptions: [] };
     const line = JSON.stringify(group).replace('"exceptions":[', `"exceptions":[${"1,".repeat(2_000_000)}1`);
-    const { code, stderr } = await convertRows([line]);
+    const { code, stderr } = await convertRows([line], ["--from", "art"]);
     expect([code, stderr]).toEqual([3, expect.stringContaining("the converted files have more than 2000000 rollouts")]);
     expect(stderr).toContain("[too-many-records]");
   });

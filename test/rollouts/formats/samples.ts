@@ -28,6 +28,7 @@ export const wordsOf = (name: string): readonly string[] => [
   ...(/^inspect(?:\.log_formats|-)/.test(name) ? ["--reward-from", "scores.match.value"] : []),
   ...(/^lm-eval-0\.(?:4\.12|5)/.test(name) ? ["--reward-from", "exact_match,strict-match"] : []),
   ...(name.startsWith("lm-eval-0.4.0") ? ["--reward-from", "exact_match"] : []),
+  ...(name.startsWith("art-exchanges") ? ["--from", "art"] : []),
   ...(name.startsWith("roll") ? ["--from", "trl"] : []),
   ...(name.startsWith("trl") ? ["--reward-from", "exact_reward"] : []),
   ...(/^(?:atif|mini-swe|inspect.log_tool)/.test(name) ? ["--rewards", rewardsOf(name)] : []),
