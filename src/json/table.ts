@@ -208,17 +208,25 @@ export const expandLeaf = (value: JsonValue): JsonValue => {
 
 export type Path = readonly (string | number)[];
 
-/** Finds the innermost value at `byte`, and the path from `from` to this value. */
-export const findInnermost = (table: JsonTable, { from, byte }: { from: number; byte: number }) => {
+/** For each holder, the child that the last search found. */
+export type FoundChildren = Map<number, Readonly<{ child: number; index: number }>>;
+
+/** Finds the innermost value at `byte`, and the path from `from` to this value. @param found where the search starts */
+export const findInnermost = (
+  table: JsonTable,
+  { from, byte, found }: { from: number; byte: number; found?: FoundChildren },
+) => {
   const path: (string | number)[] = [];
   for (let holder = from; ; ) {
     // In an object, each value follows a key.
     const keySize = firstByteAt(table, holder) === syntax.openBrace ? nodeSize : 0;
     const end = nodeAfter(table, holder);
-    let child = holder + nodeSize;
-    let index = 0;
+    const last = found?.get(holder);
+    const isBefore = last !== undefined && startOf(table, last.child + keySize) <= byte;
+    let { child, index } = isBefore ? last : { child: holder + nodeSize, index: 0 };
     for (; child < end && endOf(table, child + keySize) <= byte; child = nodeAfter(table, child + keySize)) index++;
     if (child >= end || startOf(table, child + keySize) > byte) return { path, node: holder };
+    found?.set(holder, { child, index });
     path.push(keySize > 0 ? readString(table, child) : index);
     holder = child + keySize;
   }

@@ -82,6 +82,20 @@ describe("findInnermost", () => {
   });
 });
 
+it("findInnermost does not begin again in a list in which it has found an element", () => {
+  const root = table.readRoot(bytesOf(`[${"{},".repeat(999)}{}]`));
+  let reads = 0;
+  const get = (words: Int32Array, key: string): unknown => {
+    reads++;
+    return Reflect.get(words, key);
+  };
+  const watched = root && { ...root.table, words: new Proxy(root.table.words, { get }) };
+  const found: table.FoundChildren = new Map();
+  for (let at = 0; watched && at < 1000; at++)
+    expect(table.findInnermost(watched, { from: 0, byte: 3 * at + 1, found }).path).toEqual([at]);
+  expect(reads).toBeLessThan(20_000);
+});
+
 describe("expandLeaf", () => {
   it.each(['{"b":[1,{"c":2}]}', '[{"b":1}]', "[1,2]", "{}", "[]", '"text"', "12.5", "[true]"])(
     "reads the content of %s, which the reader skipped",

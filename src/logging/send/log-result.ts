@@ -127,9 +127,11 @@ const findFailure = (delivery: Delivery, groups: OutcomeCounts, stop: Failure | 
 };
 
 const groupsRejected = ({ dataset, rejects, policy }: Delivery, facts: LogCounts) => {
-  const invalid = invalidInput(dataset.scan.problems);
-  if (facts.rejected === facts.read) return invalid;
-  if (policy.dryRun) return logPartial(facts, invalid, { ...invalid.details, stoppedBy: invalid.code });
+  if (facts.rejected === facts.read) return invalidInput(dataset.scan.problems);
+  if (policy.dryRun) {
+    const invalid = invalidInput(dataset.scan.problems);
+    return logPartial(facts, invalid, { ...invalid.details, stoppedBy: invalid.code });
+  }
   const unreadable = countUnreadable(dataset);
   const isEmpty = rejects?.countLines() === 0;
   const file = rejects?.path ?? "";

@@ -12,6 +12,7 @@ import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { groupClosing, groupOpening } from "../../rollouts/index/groups.ts";
 import { combineModes, type Source } from "../../rollouts/input/source.ts";
 import { createProblem } from "../../rollouts/rules/problems.ts";
+import { Breaks } from "../../system/breaks.ts";
 import { type Draft, getErrorCode, openDraft, removeDrafts } from "../../system/files.ts";
 import { listByKey } from "../../text/lists.ts";
 import { rejectsExist, rejectsUnwritable } from "./failures.ts";
@@ -45,7 +46,7 @@ export const openRejects = (dataset: Dataset, { path, findLedger, redact }: Reje
   /** The checksum of the lines that this run wrote. */
   let written: number | undefined;
   const reasonsPath = `${path}.reasons`;
-  const reader = openRejectedLines(dataset);
+  const reader = openRejectedLines(dataset, redact);
   // The data of a pipe may be private.
   const mode = combineModes(dataset.sources, 0o600);
 
@@ -71,7 +72,7 @@ export const openRejects = (dataset: Dataset, { path, findLedger, redact }: Reje
 
   const readReasons = async function* (reasons: readonly string[], end: number) {
     if (written !== undefined) yield* createReadStream(reasonsPath, { end: end - 1 });
-    yield Buffer.from(`${written === undefined ? "" : markEnd}${redact(reasons.join("")).slice(0, -markEnd.length)}`);
+    yield Buffer.from(`${written === undefined ? "" : markEnd}${reasons.join("").slice(0, -markEnd.length)}`);
   };
 
   return {
@@ -81,7 +82,7 @@ export const openRejects = (dataset: Dataset, { path, findLedger, redact }: Reje
     hasJoined: reader.hasJoined,
     async requireWritable(isNeeded, rejected) {
       try {
-        await requireReplaceable(async () => await writePieces(openRejectedLines(dataset).read(rejected, [])));
+        await requireReplaceable(async () => await writePieces(openRejectedLines(dataset, redact).read(rejected, [])));
         await access(dirname(path), constants.W_OK);
       } catch (thrown) {
         const failure = toRejectsFailure(path, thrown);
@@ -164,7 +165,8 @@ const readChecksums = async (file: string) => {
   };
 };
 
-const openRejectedLines = (dataset: Dataset) => {
+const openRejectedLines = (dataset: Dataset, redact: LogTools["redact"]) => {
+  const breaks = new Breaks();
   const window = new ReadWindow();
   const firstSources = new Map<string, Source>();
   const { requests } = dataset.scan;
@@ -202,11 +204,17 @@ const openRejectedLines = (dataset: Dataset) => {
         }
         const known = [...lines.keys()].flatMap((line) => errors.get(line) ?? []);
         const unknown = () => [createProblem("group-not-logged", { isInvalid: true }, locateGroup(dataset, group))];
-        reasons.push(...(known.length > 0 ? known : unknown()).map((problem) => toReason(problem, lines, recordLines)));
+        for (const problem of known.length > 0 ? known : unknown()) {
+          if (breaks.isDue(bytesPerReason)) await breaks.take();
+          reasons.push(redact(toReason(problem, lines, recordLines)));
+        }
       }
     },
   };
 };
+
+/** Redacting a reason costs as much as reading this many bytes. */
+const bytesPerReason = 2 ** 14;
 
 type LineNumbers = ReadonlyMap<string, number>;
 

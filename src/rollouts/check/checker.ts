@@ -1,6 +1,5 @@
 /** Recognizes, checks and indexes requests, groups and trajectories. */
 
-import { crc32 } from "node:zlib";
 import { canHaveMark } from "../../conversation/chat-marks.ts";
 import type { Severity } from "../../failure.ts";
 import type { Span } from "../../json/json-bytes.ts";
@@ -62,6 +61,8 @@ export class Checker {
   #canHaveChatMarks = false;
   /** True if the prompts of tasks in the group are the same bytes. */
   #hasOnePrompt = true;
+  /** In the value, because a search from its start would take long for each of many problems. */
+  readonly #found: json.FoundChildren = new Map();
   readonly #facts: TrajectoryFacts[] = [];
   /** Of the same trajectories, if they are measured. */
   readonly #walks: MessageWalk[] = [];
@@ -74,12 +75,16 @@ export class Checker {
     this.#measure = measure;
   }
 
-  check(block: Block, node: number, position?: number): void {
+  /** The caller must iterate to the end, and can do other work after each trajectory, whose length is yielded. */
+  check(block: Block, node: number, position?: number): Iterable<number> {
     this.#block = block;
     const { table } = block;
-    if (position !== undefined) this.#checkRecord({ table, node, path: [position] });
-    else if (kindAt(table, node) !== Kind.array) this.#checkRecord({ table, node, path: [] });
-    else for (const [at, element] of json.childrenOf({ table, node })) this.#checkRecord({ ...element, path: [at] });
+    if (position === undefined && kindAt(table, node) === Kind.array) return this.#checkElements({ table, node });
+    return this.#checkRecord({ table, node, path: position === undefined ? [] : [position] });
+  }
+
+  *#checkElements(list: JsonValue) {
+    for (const [at, element] of json.childrenOf(list)) yield* this.#checkRecord({ ...element, path: [at] });
   }
 
   addUnreadable(block: Block, span: Span, faultAt = 0): void {
@@ -94,6 +99,7 @@ export class Checker {
 
   #startValue(value: CheckedValue): void {
     this.#value = value;
+    if (this.#found.size > 0) this.#found.clear();
     this.#isInvalid = false;
     this.#isWarned = false;
     this.#line = this.#block.positions.mark(json.startOf(value.table, value.node));
@@ -113,23 +119,24 @@ export class Checker {
     this.#endings = found;
   }
 
-  #checkRecord(value: CheckedValue): void {
+  #checkRecord(value: CheckedValue): Iterable<number> {
     this.#startValue(value);
     const { table, node } = value;
     if (kindAt(table, node) !== Kind.object) {
       this.#report("not-an-object", { found: describeValue(table, node) }, node);
       const mayBeTrajectory = (kindAt(table, node) & (Kind.string | Kind.array)) !== 0;
       this.#addInvalid(json.spanOf(value), mayBeTrajectory ? "unreadable" : "group");
-      return;
+      return [];
     }
     const { derived: shape } = recordType.shape.read(table, node);
     this.result.shapes.add(shape);
-    if (shape === "requests") this.#checkRequest(value);
-    else if (shape === "groups") this.#checkGroup(value);
-    else this.#checkTrajectory(value);
+    if (shape === "requests") return this.#checkRequest(value);
+    if (shape === "groups") return this.#checkGroup(value);
+    this.#checkTrajectory(value);
+    return [];
   }
 
-  #checkRequest(value: CheckedValue): void {
+  *#checkRequest(value: CheckedValue) {
     const { table, node, path } = value;
     const { shape, check } = recordType;
     const list = shape.at(table, shape.slots.trajectory_groups);
@@ -143,11 +150,11 @@ export class Checker {
       return;
     }
     for (const [at, group] of json.childrenOf({ table, node: list })) {
-      this.#checkGroup({ ...group, path: [...path, "trajectory_groups", at] });
+      yield* this.#checkGroup({ ...group, path: [...path, "trajectory_groups", at] });
     }
   }
 
-  #checkGroup(value: CheckedValue): void {
+  *#checkGroup(value: CheckedValue) {
     this.#startValue(value);
     this.#findEndings();
     const { table, node } = value;
@@ -162,12 +169,12 @@ export class Checker {
     const list = shape.at(table, shape.slots.trajectories);
     const exceptions = countElements(table, shape.at(table, shape.slots.exceptions));
     if (shape.hasDuplicate("trajectories")) this.#report("duplicate-structural-key", { key: "trajectories" }, list);
-    const found = kindOf(table, list) === Kind.array ? this.#inspectTrajectories(table, list) : noFacts;
+    const found = kindOf(table, list) === Kind.array ? yield* this.#inspectTrajectories(table, list) : noFacts;
     if (found > 1) this.#compareTrajectories(this.#firstFacts(found), node);
     this.#reportSecrets();
     const trajectories = found === noFacts ? countElements(table, list) : found;
     const isValid = !this.#isInvalid && found !== noFacts;
-    this.#addPart(json.spanOf(value), { kind: "group", trajectories, exceptions, isValid });
+    yield* this.#addPart(json.spanOf(value), { kind: "group", trajectories, exceptions, isValid });
   }
 
   #compareTrajectories(all: readonly TrajectoryFacts[], group: number) {
@@ -180,7 +187,7 @@ export class Checker {
   }
 
   /** Returns the number of facts, or `noFacts` if a trajectory has no facts. */
-  #inspectTrajectories(table: JsonTable, list: number) {
+  *#inspectTrajectories(table: JsonTable, list: number) {
     let areObjects = json.countNumbers(table, list) === 0;
     let areTyped = true;
     let count = 0;
@@ -189,6 +196,7 @@ export class Checker {
       if (kindAt(table, node) !== Kind.object) areObjects = false;
       else if (this.#inspect(table, node, count)) count++;
       else areTyped = false;
+      yield json.endOf(table, node) - json.startOf(table, node);
       if (count > limits.trajectories) throw tooManyRecords(limits, this.#file);
     }
     if (!areObjects) checkElements(table, list, { kind: Kind.object, field: "trajectories" }, this.#report);
@@ -225,7 +233,7 @@ export class Checker {
     this.#reportSecrets();
     const key = this.#readGroupKey(value, this.#report);
     const isValid = !this.#isInvalid;
-    this.#addPart(json.spanOf(value), { kind: "trajectory", trajectories: 1, exceptions: 0, isValid });
+    for (const _ of this.#addPart(json.spanOf(value), { kind: "trajectory", trajectories: 1, exceptions: 0, isValid }));
     if (key === undefined) return;
     this.result.parts.setKey(key);
     if (isValid) this.result.parts.setLast("steps", facts.steps);
@@ -238,7 +246,8 @@ export class Checker {
     this.#addPart(span, { kind, trajectories, exceptions: 0, isValid: false });
   }
 
-  #addPart({ start, end }: Span, part: NewPart): void {
+  /** The caller must iterate to the end. */
+  #addPart({ start, end }: Span, part: NewPart): Iterable<number> {
     const { parts } = this.result;
     const { table, reader } = this.#block;
     if (parts.count >= limits.records) throw tooManyRecords(limits, this.#file);
@@ -252,18 +261,10 @@ export class Checker {
     const position = { source: this.#index, start: this.#block.start + start, length: end - start, line: this.#line };
     const at = this.result.addPart(position, part, this.#facts);
     if (this.#isWarned) parts.columns.warned.set(at, 1);
-    if (parts.facts && part.isValid)
-      this.#measure?.addRows(
-        this.#value,
-        this.#firstFacts(part.trajectories),
-        this.#walks,
-        parts.facts,
-        this.#hasOnePrompt,
-      );
-    if (!parts.hasDigests) return;
-    const bytes = table.bytes.subarray(start, end);
-    parts.columns.checksum.set(at, crc32(bytes));
-    parts.digests.setHash(at, bytes);
+    parts.setContent(at, table.bytes.subarray(start, end));
+    if (!parts.facts || !part.isValid || !this.#measure) return [];
+    const all = this.#firstFacts(part.trajectories);
+    return this.#measure.addRows(this.#value, all, this.#walks, parts.facts, this.#hasOnePrompt);
   }
 
   readonly #report: RuleReporter = (rule, data, node, ...steps) => {
@@ -278,8 +279,8 @@ export class Checker {
   /** @param start the byte of the problem; default: the start of the deepest value */
   #locate(node: number, steps: Path, start?: number): ProblemLocation {
     const { table, node: value, path: before } = this.#value;
-    const inner = json.findInnermost(table, { from: value, byte: json.startOf(table, node) }).path;
-    const path = [...before, ...inner, ...steps];
+    const wanted = { from: value, byte: json.startOf(table, node), found: this.#found };
+    const path = [...before, ...json.findInnermost(table, wanted).path, ...steps];
     const deepest = json.findDeepest({ table, node }, steps);
     const position = this.#block.positions.locate(json.startOf(deepest.table, deepest.node));
     const offset = start === undefined ? position.offset : this.#block.start + start;

@@ -61,6 +61,7 @@ const addRow = (table: JsonTable, facts: TrajectoryFacts, walk: MessageWalk, int
 export interface Measurer {
   /**
    * @param holder the group of the trajectories, or the trajectory
+   * Yields the length of each trajectory before its row.
    * @param walks over the messages of each trajectory
    * @param hasOnePrompt true if the prompts of tasks are the same bytes
    */
@@ -70,7 +71,7 @@ export interface Measurer {
     walks: readonly MessageWalk[],
     into: FactColumns,
     hasOnePrompt: boolean,
-  ): void;
+  ): Iterable<number>;
 }
 
 export const openMeasurer = (keys: MeasuredKeys): Measurer => {
@@ -78,7 +79,7 @@ export const openMeasurer = (keys: MeasuredKeys): Measurer => {
   const readPrompt = openPromptReader();
   const readTasks = openTaskReader();
   return {
-    addRows: (holder, all, walks, into, hasOnePrompt) => {
+    *addRows(holder, all, walks, into, hasOnePrompt) {
       // Adjacent trajectories outside groups often have the same prompt, which `readPrompt` knows.
       const isShared = hasOnePrompt && all.length > 1;
       let task: string | undefined;
@@ -86,6 +87,7 @@ export const openMeasurer = (keys: MeasuredKeys): Measurer => {
         const { node } = facts;
         const walk = walks[at];
         if (!walk) return;
+        yield json.endOf(holder.table, node) - json.startOf(holder.table, node);
         const row = addRow(holder.table, facts, walk, into);
         if (keys.hasSteps) into.by.set(row, readStep(holder, node, into));
         else if (readBy) into.by.set(row, readBy(holder, node));

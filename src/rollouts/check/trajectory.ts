@@ -135,7 +135,7 @@ export const inspectTrajectory = (
   if (!trajectoryType.check(table, node, report)) return undefined;
   facts.node = node;
   const { kinds, nulls, derived } = shape.read(table, node);
-  reportDuplicates(table, shape, report);
+  reportRepeatedKeys(table, shape, report);
   const rewardNode = shape.at(table, slots.reward);
   const reward = json.readNumber(table, rewardNode);
   for (const name of nulls)
@@ -194,7 +194,7 @@ export const readRewardAndMetrics = (table: JsonTable, node: number, facts: Traj
 };
 
 /** Expects a shape that has read an object. */
-const reportDuplicates = (
+const reportRepeatedKeys = (
   table: JsonTable,
   own: Pick<Shape<string, unknown>, "duplicates" | "slots" | "at">,
   report: RuleReporter,
@@ -208,12 +208,12 @@ const inspectTools = (table: JsonTable, list: number, report: RuleReporter) => {
   const end = json.nodeAfter(table, list);
   for (let tool = list + nodeSize; tool < end; tool = json.nodeAfter(table, tool)) {
     const { kinds } = toolType.shape.read(table, tool);
-    reportDuplicates(table, toolType.shape, report);
+    reportRepeatedKeys(table, toolType.shape, report);
     const functionNode = toolType.shape.at(table, toolType.shape.slots.function);
     if (kinds.type !== Kind.string) reportAbsent("type", tool);
     if (functionType.shape.read(table, functionNode).kinds.name !== Kind.string)
       reportAbsent("function.name", functionNode);
-    reportDuplicates(table, functionType.shape, report);
+    reportRepeatedKeys(table, functionType.shape, report);
   }
 };
 

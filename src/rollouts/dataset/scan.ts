@@ -18,6 +18,8 @@ const withReader = cacheReader(keyUses);
 
 /** Checking a record costs at most as much as reading this many bytes. */
 const bytesPerRecord = 2 ** 15;
+/** Checking a byte of a trajectory costs as much as reading this many. */
+const checkedFactor = 4;
 /** A blank line takes as long as these bytes. */
 const bytesPerLine = 64;
 
@@ -86,28 +88,28 @@ export class Scanner {
     for (let root = 0; root < length; root = nodeAfter(table, root)) {
       const isJson = endOf(table, root) > 0;
       if (isJson && isClean && !this.#source.originals) {
-        this.#checker.check(block, root);
+        for (const _ of this.#checker.check(block, root));
         positions.skip(startOf(table, root), endOf(table, root));
         continue;
       }
       const lineEnd = isJson ? endOf(table, root) : endOf(table, root + nodeSize);
-      this.#checkText(block, {
+      for (const _ of this.#checkText(block, {
         node: isJson ? root : undefined,
         start: startOf(table, root),
         end: trimmedEnd(table.bytes, lineEnd),
         fault: () => reader.faultOf(table, root),
         isLast: isLast && lineEnd === bytes.length,
-      });
+      }));
     }
     this.#line = positions.mark(bytes.length);
   }
 
-  #checkText(block: Block, { node, start, end, fault, isLast }: ScannedText): void {
+  #checkText(block: Block, { node, start, end, fault, isLast }: ScannedText): Iterable<number> {
     const line = block.positions.mark(start);
     const bytes = block.table.bytes.subarray(start, end);
     const isBroken = this.#source.originals?.isBroken(line) === true;
     const isUnclean = !isUtf8(bytes);
-    if (node !== undefined && !isBroken && !isUnclean) return void this.#checker.check(block, node);
+    if (node !== undefined && !isBroken && !isUnclean) return this.#checker.check(block, node);
     let faultAt = 0;
     if (!isBroken && isUnclean) {
       faultAt = findInvalidByte(bytes);
@@ -120,6 +122,7 @@ export class Scanner {
       reportSyntaxFault({ bytes, fault: inText, isLast, isDocument: this.#isDocument }, report);
     }
     this.#checker.addUnreadable(block, { start, end }, faultAt);
+    return [];
   }
 
   async #scanLong(frame: frames.LongText) {
@@ -157,7 +160,9 @@ export class Scanner {
     const origin = { start: start + bom, line: this.#line, unitsBefore: () => Math.min(1, bom) };
     const positions = new PositionCounter({ ...origin, bytes: table.bytes });
     const block = { table, reader, start: origin.start, positions };
-    this.#checkText(block, { ...span, node: isJson ? 0 : undefined, fault: () => reader.fault(), isLast });
+    const text = { ...span, node: isJson ? 0 : undefined, fault: () => reader.fault(), isLast };
+    for (const length of this.#checkText(block, text))
+      if (this.#breaks.isDue(bytesPerRecord + checkedFactor * length)) await this.#breaks.take();
   }
 
   #reporterAt(block: Block, at: number): Reporter {
@@ -234,12 +239,15 @@ const scanElements = async ({ bytes, name }: Source, { start, end, line }: Span 
   const reader = new JsonReader(keyUses);
   const firstLine = new PositionCounter({ bytes: head, start, line }).mark(bracket);
   const range = { start: start + bracket + 1, end, line: firstLine };
+  const breaks = new Breaks();
   let count = 0;
   for await (const part of frames.readElements(bytes, range, { reader, isTolerant: false, signal: options.signal })) {
     const { table, restAt, fault, isEnd, positions } = part;
     if (fault || !isUtf8(table.bytes.subarray(0, restAt))) return false;
     const block = { table, reader, start: part.start, positions };
-    for (let node = 0; node < table.words.length; node = nodeAfter(table, node)) checker.check(block, node, count++);
+    for (let node = 0; node < table.words.length; node = nodeAfter(table, node))
+      for (const length of checker.check(block, node, count++))
+        if (breaks.isDue(bytesPerRecord + checkedFactor * length)) await breaks.take();
     if (!isEnd) continue;
     const after = part.start + restAt + 1;
     if (end - after > maxAroundBytes) return false;

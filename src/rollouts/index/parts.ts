@@ -1,5 +1,6 @@
 /** Stores the index of all parts, in 50 MB per million parts. */
 
+import { crc32 } from "node:zlib";
 import { NumberColumn } from "./column.ts";
 import { Digests } from "./digests.ts";
 import { FactColumns } from "./fact-columns.ts";
@@ -73,6 +74,13 @@ export class Parts {
   constructor({ hasDigests, hasFacts = false }: PartsOptions) {
     this.hasDigests = hasDigests;
     if (hasFacts) this.facts = new FactColumns();
+  }
+
+  /** Takes the checksum and the digest of the bytes of a part, if parts have digests. */
+  setContent(part: number, bytes: Uint8Array) {
+    if (!this.hasDigests) return;
+    this.columns.checksum.set(part, crc32(bytes));
+    this.digests.setHash(part, bytes);
   }
 
   /** Returns a function that removes later parts, also their keys and facts. */

@@ -20,8 +20,8 @@ export class PositionCounter {
   #lineEnd: number | undefined;
   #lineStart = 0;
   #line: number;
-  /** The next count of columns starts here, because a long line can have many problems. */
-  #counted = { lineStart: 0, at: 0, units: 0 };
+  /** The next count of lines or columns starts here, because a value can have many problems. */
+  #counted = { line: 0, lineStart: 0, lineEnd: 0, at: 0, units: 0 };
 
   constructor(text: PositionedBytes) {
     this.#text = text;
@@ -52,17 +52,19 @@ export class PositionCounter {
   /** `at` must not be before the mark. */
   locate(at: number) {
     const { bytes, start, line: first, unitsBefore } = this.#text;
-    let [line, from] = [this.#line, this.#lineStart];
     this.#lineEnd ??= endOfLine(bytes, this.#mark);
-    for (let end = this.#lineEnd; end < at; end = endOfLine(bytes, from)) {
+    const { lineStart: last } = this.#counted;
+    const marked = { line: this.#line, lineStart: this.#lineStart, lineEnd: this.#lineEnd };
+    let { line, lineStart: from, lineEnd } = last > this.#lineStart && last <= at ? this.#counted : marked;
+    for (; lineEnd < at; lineEnd = endOfLine(bytes, from)) {
       line++;
-      from = end + 1;
+      from = lineEnd + 1;
     }
-    const { at: known, units } = this.#counted.lineStart === from ? this.#counted : { at: from, units: 0 };
+    const { at: known, units } = last === from ? this.#counted : { at: from, units: 0 };
     const text = bytes.subarray(Math.min(known, at), Math.max(known, at));
     // Decoding takes ten times as long as `isAscii`.
     const between = isAscii(text) ? text.length : text.toString("utf8").length;
-    this.#counted = { lineStart: from, at, units: at < known ? units - between : units + between };
+    this.#counted = { line, lineStart: from, lineEnd, at, units: at < known ? units - between : units + between };
     const before = line === first ? (unitsBefore?.() ?? 0) : 0;
     return { line, column: before + this.#counted.units + 1, offset: start + at };
   }

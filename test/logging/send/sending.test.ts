@@ -382,6 +382,22 @@ describe("an outcome", () => {
     expect(readFileSync(path, "utf8")).toBe('{"trajectories":1}');
   });
 
+  it("lets other tasks run while it writes the reasons of a large group", async () => {
+    const bad = '{"messages_and_choices":[],"reward":"1"}';
+    const dataset = await read(filesOf(`${group(1)}\n{"trajectories":[${Array(3000).fill(bad)}]}`), {
+      strictness: { strict: false, allowed: new Set(), writesRejects: true },
+    });
+    let [redacted, atTurn] = [0, 0];
+    const redact = (json: string) => {
+      if (redacted++ === 0) void setImmediate().then(() => (atTurn = redacted));
+      return json;
+    };
+    await openRejects(dataset, { path: join(newFolder(), "r"), findLedger: () => undefined, redact }).append(
+      Uint32Array.of(1),
+    );
+    expect([redacted, atTurn < 1000]).toEqual([3000, true]);
+  });
+
   it("is final at --max-wait after the end of the first attempt", async () => {
     let elapsedMs = 0;
     const answer = (_: Buffer, at: number) => {

@@ -347,9 +347,9 @@ describe("a line", () => {
     expect((await problemsOf(filesOf(text)))[0]).toBe(problem);
   });
 
-  /** The positions of a long line, and the number of searches for its end. */
-  const positionsOfLine = () => {
-    const bytes = Buffer.from("[1],".repeat(1000));
+  /** The positions of a text, and the number of searches for ends of lines. */
+  const positionsOfLine = (text = "[1],".repeat(1000)) => {
+    const bytes = Buffer.from(text);
     let looks = 0;
     const indexOf = (byte: number, from: number) => {
       looks++;
@@ -370,6 +370,31 @@ describe("a line", () => {
     const { positions, looks } = positionsOfLine();
     for (let at = 0; at < 4000; at += 4) expect(positions.locate(at)).toEqual({ line: 7, column: at + 1, offset: at });
     expect(looks()).toBe(1);
+  });
+
+  it("is counted once if a document of many lines has many problems", () => {
+    const { positions, looks } = positionsOfLine("[1],\n".repeat(1000));
+    for (let at = 0; at < 1000; at++) expect(positions.locate(5 * at + 1)).toMatchObject({ line: 7 + at, column: 2 });
+    expect(looks()).toBe(1000);
+  });
+
+  it("lets other tasks run if its group has many trajectories, which are measured and invalid", async () => {
+    let ticks = 0;
+    let next = setImmediate(function again() {
+      ticks++;
+      next = setImmediate(again);
+    });
+    const large = (one: object) =>
+      filesOf(JSON.stringify({ trajectories: Array(5000).fill({ ...one, logs: ["x".repeat(300)] }) }));
+    const ticksOf = async (one: object) => {
+      const before = ticks;
+      const { scan } = await read(large(one), { measures: { by: "step" } });
+      expect(scan.problems.errors).toBe(one === plain ? 0 : 5000);
+      return ticks - before;
+    };
+    expect(await ticksOf(plain)).toBeGreaterThan(35);
+    expect(await ticksOf({ ...plain, reward: "1" })).toBeGreaterThan(20);
+    clearImmediate(next);
   });
 
   /** Lines with and without records, broken lines and blank lines. */
