@@ -3,6 +3,7 @@
 import * as rollouts from "../rollouts/dataset/read-dataset.ts";
 import { readRewardsFile } from "../rollouts/formats/convert-opened.ts";
 import { formatNames } from "../rollouts/formats/recognize.ts";
+import { Sum } from "../rollouts/index/sums.ts";
 import { shortenName } from "../rollouts/rules/positions.ts";
 import { parseStrictness } from "../rollouts/rules/rules.ts";
 import type { Settings } from "../settings/read.ts";
@@ -10,7 +11,7 @@ import { conflictingOptions, invalidOptionValue } from "../system/failures.ts";
 import type { Host } from "../system/host.ts";
 import { findNearest } from "../text/nearest.ts";
 import { formatList, pluralize } from "../text/sentences.ts";
-import { formatPercent } from "../text/units.ts";
+import { formatForDisplay, formatPercent } from "../text/units.ts";
 import { readEffectiveSettings } from "./connect.ts";
 import type { Context } from "./context.ts";
 import type { InputOptions } from "./options.ts";
@@ -106,6 +107,17 @@ const formatUnreadKeys = (unread: readonly { path: string; count: number }[]) =>
   return `${total} ${verb} not converted: ${formatList(paths, maxUnreadPaths)}`;
 };
 
+/** A parser of reasoning can take whole answers, and their rewards are then not those of the answers. */
+const describeSilent = ({ silent, reward }: rollouts.Dataset["scan"]["tally"]) => {
+  if (silent.count === 0) return undefined;
+  const others = new Sum();
+  others.merge(reward);
+  others.merge(silent, -1);
+  const ofOthers = others.count === 0 ? "" : `, of the others ${formatForDisplay(others.mean)}`;
+  const count = `${silent.count} of ${pluralize(reward.count, "trajectory ends", "trajectories end")}`;
+  return `${count} with an answer without text (mean reward ${formatForDisplay(silent.mean)}${ofOthers})`;
+};
+
 const openNotices =
   ({ screen }: Context, subject: string | undefined) =>
   (text: string) =>
@@ -147,6 +159,8 @@ const listInputNotes = (dataset: rollouts.Dataset, typed: InputOptions) => {
     notice(`${rewardOption} has no effect: the input is in rollcall's format`);
   const { joinedGroups = 0, note } = dataset;
   if (note !== undefined) notice(note);
+  const silent = describeSilent(scan.tally);
+  if (silent !== undefined) notice(silent);
   const joined = pluralize(joinedGroups, "group consists", "groups consist");
   if (joinedGroups > 0) notice(`with --group-by, ${joined} of trajectories from several files`);
   const isGroupedByKey = conversion?.formats.some(({ format }) => format.isGrouped !== true) ?? false;

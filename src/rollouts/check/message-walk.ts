@@ -25,6 +25,8 @@ export class MessageWalk {
   choices = 0;
   choicesWithLogprobs = 0;
   hasAssistantTurn = false;
+  /** True if the last turn has no text and no call. */
+  isSilent = false;
   /** True if a call has a name. */
   callsTools = false;
   /** The first choice replaces the turns before. */
@@ -59,6 +61,22 @@ export const listTexts = (table: JsonTable, list: number) => {
       texts.push(partShape.at(table, partShape.slots.text));
   }
   return texts;
+};
+
+/** In a longer text, blank characters are no answer either, but models write few. */
+const maxBlankLength = 16;
+
+/** True for a content without text and media. Reasoning is neither. */
+export const hasNoText = (table: JsonTable, content: number): boolean => {
+  const kind = kindOf(table, content);
+  if (kind === Kind.string)
+    return json.detailOf(table, content) <= maxBlankLength && json.readString(table, content).trim() === "";
+  if (kind !== Kind.array) return (kind & (Kind.absent | Kind.null)) !== 0;
+  return json.elementsOf({ table, node: content }).every(({ node }) => {
+    const kinds = kindAt(table, node) === Kind.object ? partShape.read(table, node) : undefined;
+    if (kinds?.text === Kind.string) return hasNoText(table, partShape.at(table, partShape.slots.text));
+    return kinds?.thinking === Kind.string;
+  });
 };
 
 /** Counts the code points of a string or of a list's texts; 0 for another value. */

@@ -17,6 +17,7 @@ import {
   addToolCalls,
   type Caller,
   countCharacters,
+  hasNoText,
   listTexts,
   MessageWalk,
   nonEmptyNode,
@@ -37,7 +38,7 @@ const [user, assistant, tool, olderTool] = ["user", "assistant", "tool", "functi
 const messageKeys = [
   ...(["role", "content", "tool_calls", "tool_call_id", "message", "logprobs", "finish_reason"] as const),
   ...thoughtKeys,
-  "function_call" as const,
+  ...(["function_call", "refusal", "audio"] as const),
 ];
 
 const messageShape = new Shape(messageKeys, ({ kinds, textOf }) => {
@@ -59,6 +60,7 @@ const messageShape = new Shape(messageKeys, ({ kinds, textOf }) => {
     contentKind: kinds.content,
     callsKind: kinds.tool_calls,
     hasOlderCall: kinds.function_call === Kind.object,
+    saysOtherwise: kinds.refusal === Kind.string || kinds.audio === Kind.object,
     isValid: reporters.length === 0,
     reporters,
   };
@@ -138,6 +140,7 @@ export const walkMessages = (
     const isSampled = isChoice || (roleIndex === assistant && walk.choices === 0);
     const isCounted = isSampled && needsTurns;
     if (isCounted) countTurn(table, shape, score, walk.turns);
+    if (isSampled) walk.isSilent = isSilent(table, shape);
     if (isSampled && canHaveMarks) findMarks(table, shape, walk.turns);
     if (roleIndex === assistant) walk.hasAssistantTurn = true;
     else if (roleIndex === user && !hasTask && hasContent(table)) {
@@ -156,6 +159,13 @@ export const walkMessages = (
   if (!areObjects) checkElements(table, list, { kind: Kind.object, element: "message" }, report);
   return walk;
 };
+
+/** True if the message that `messageShape` has read says and calls nothing. */
+const isSilent = (table: JsonTable, { saysOtherwise, hasOlderCall, callsKind }: MessageShape) =>
+  !saysOtherwise &&
+  !hasOlderCall &&
+  (callsKind !== Kind.array || isNothing(table, messageShape.at(table, slots.tool_calls))) &&
+  hasNoText(table, messageShape.at(table, slots.content));
 
 /** The next functions add the choice or the message that `messageShape` has read. */
 const addFinish = (table: JsonTable, { finish }: MessageShape, walk: MessageWalk) => {

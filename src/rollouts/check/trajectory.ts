@@ -152,6 +152,7 @@ export const inspectTrajectory = (
   facts.list = list;
   facts.promptEnd = promptEnd;
   facts.hasGreeting = walk.hasGreeting;
+  facts.isSilent = walk.isSilent;
   if (cutNode > 0) report("truncated-trajectory", undefined, cutNode);
   inspectToolCalls(table, walk.events, report);
   if (hasMessages && firstTurn === 0) report("no-assistant-turn", undefined, list);

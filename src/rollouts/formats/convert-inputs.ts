@@ -1,7 +1,5 @@
 /** Converts inputs of other tools to lines with one group each. */
 import { dirname, join } from "node:path";
-import { hasCalls } from "../../conversation/apis/openai.ts";
-import { elementsOf, type Json, memberOf, rawOf } from "../../json/output-json.ts";
 import type { Value } from "../../json/value.ts";
 import { Breaks } from "../../system/breaks.ts";
 import type { Host } from "../../system/host.ts";
@@ -75,7 +73,6 @@ export const convertInputs = async (options: FormatOptions, inputs: OpenedInputs
   const results: Awaited<ReturnType<typeof convertFiles>>[] = [];
   for (const { format, files } of formats) results.push(await convertFiles(files, format, run));
   noteUnusedRewards(run);
-  run.endings.note(run);
   const converted = results.map(({ source }, at) => {
     const close = async () => await closeSources([source, ...otherSources]);
     return at > 0 ? source : { ...source, bytes: { ...source.bytes, close } };
@@ -123,7 +120,6 @@ const openRun = (options: FormatOptions, [formats, own]: readonly [number, numbe
   possibleParts: new Array<ProblemLocation>(),
   /** The positions of lines that are not rollouts. */
   otherLines: new Array<ProblemLocation>(),
-  endings: new Endings(),
   notes: new Map<string, number>(),
   noted: 0,
   /** False while records are converted again. */
@@ -249,7 +245,6 @@ const convertRaw = (conversion: FormatConversion, raw: RawRecord, at: records.Ro
     if (!error) {
       const row = { ...record, value: rollout.part ?? value };
       conversion.parts.add(format, row, conversion.output.add(rollout, value, { ...at, position }));
-      run.endings.add(rollout.trajectory);
     } else if (isOtherLine(format, record)) run.otherLines.push(records.locateInRecord(raw, value));
     else {
       const { fault, location } = records.locateFault(raw, error);
@@ -271,31 +266,6 @@ const isOtherLine = (format: Format, { value }: SourceRecord) =>
   format.listTurns !== undefined &&
   !value.hasAny(...turnKeys) &&
   value.members().every(([, one]) => one.numberCount !== undefined || !one.items().some(({ isObject }) => isObject));
-
-/** Counts rollouts whose last answer is empty, which can be all in the reasoning. */
-class Endings {
-  readonly #silent: number[] = [];
-  readonly #others: number[] = [];
-
-  add(trajectory: Json | undefined) {
-    const message = memberOf(elementsOf(memberOf(trajectory, "messages_and_choices")).at(-1), "message");
-    if (message === undefined) return;
-    const isSilent = /^(?:null|"\s*"|\[\])$/.test(rawOf(memberOf(message, "content") ?? null)) && !hasCalls(message);
-    (isSilent ? this.#silent : this.#others).push(Number(rawOf(memberOf(trajectory, "reward") ?? 0)));
-  }
-
-  note({ notes }: ConversionRun) {
-    const silent = this.#silent.length;
-    const [own, others] = [this.#silent, this.#others].map(
-      (all) => all.reduce((sum, one) => sum + one, 0) / all.length,
-    );
-    const compared = this.#others.length === 0 ? "" : `, of the others ${formatMean(others)}`;
-    const text = `${silent} of ${silent + this.#others.length} rollouts end with an empty answer`;
-    if (silent > 0) notes.set(`${text} (mean reward ${formatMean(own)}${compared})`, 1);
-  }
-}
-
-const formatMean = (mean = 0) => Number(mean.toPrecision(3));
 
 const reportPart = ({ name, run }: FormatConversion, found: RolloutFault) => {
   const { group, rollout } = found;

@@ -185,4 +185,5 @@ export class TrajectoryFacts {
   /** As in `MessageWalk`. */
   promptEnd = 0;
   hasGreeting = false;
+  isSilent = false;
 }

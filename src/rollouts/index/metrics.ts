@@ -24,6 +24,8 @@ export class Tally {
   trainable = 0;
   exceptions = 0;
   readonly reward = new Sum();
+  /** The rewards of trajectories whose last turn says nothing. */
+  readonly silent = new Sum();
   readonly deviations = new Sum();
   readonly byName = new Map<string, Sum>();
   /** The sums of lists of names. Trajectories of a shape share a list. */
@@ -31,8 +33,9 @@ export class Tally {
   #lastNames: readonly string[] = [];
   #lastSums: readonly Sum[] = [];
 
-  addTrajectory({ reward, metricNames, metrics }: TrajectoryFacts) {
+  addTrajectory({ reward, metricNames, metrics, isSilent }: TrajectoryFacts) {
     this.trajectories++;
+    if (isSilent && Number.isFinite(reward)) this.silent.add(reward);
     if (Number.isFinite(reward)) this.reward.add(reward);
     if (metricNames !== this.#lastNames) this.#lastSums = this.#sumsOf(metricNames);
     for (let at = 0; at < this.#lastSums.length; at++) {
@@ -55,6 +58,7 @@ export class Tally {
     for (const count of ["trajectories", "groups", "trainable", "exceptions"] as const)
       this[count] += sign * other[count];
     this.reward.merge(other.reward, sign);
+    this.silent.merge(other.silent, sign);
     this.deviations.merge(other.deviations, sign);
     for (const [key, sum] of other.byName) this.#sumOf(key).merge(sum, sign);
   }

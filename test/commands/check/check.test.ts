@@ -21,6 +21,17 @@ describe("rollcall check", () => {
     expect([stderr.includes("tools must be absent"), / 1 element-type/.test(stderr)]).toEqual([!isOmitted, isOmitted]);
   });
 
+  it("counts last answers without text, with their rewards beside those of the others", async () => {
+    const silent = [{ content: null, reasoning_content: "t" }, { content: "\n" }, { content: [{ thinking: "t" }] }];
+    const others = [{ content: null, refusal: "no" }, { content: [{ text: "a" }] }, { tool_calls: [{ id: "c" }] }];
+    const toLine = (message: object, reward: number) =>
+      JSON.stringify({ messages_and_choices: [{ message: { role: "assistant", ...message } }], reward });
+    const lines = [...silent.map((message) => toLine(message, 0.25)), ...others.map((message) => toLine(message, 1))];
+    const { document: found } = await document([], { stdin: lines.join("\n") });
+    const note = "3 of 6 trajectories end with an answer without text (mean reward 0.25, of the others 1)";
+    expect(found).toMatchObject({ notes: expect.arrayContaining([note]) });
+  });
+
   it("redacts a secret that is cut off in a long start_time", async () => {
     const secret = "4071398265".repeat(8);
     const [file = ""] = filesOf(line(1, `,"start_time":"2025-11-01T09:30:00.${secret}"`));
