@@ -56,7 +56,15 @@ export const openMembers = async (
 const toMember = (entry: Entry) => {
   const { compressionMethod, compressedSize, uncompressedSize, crc32, relativeOffsetOfLocalHeader: offset } = entry;
   const isEncrypted = (entry.generalPurposeBitFlag & 1) === 1;
-  return { compressionMethod, compressedSize, uncompressedSize, crc32, isEncrypted, offset };
+  return {
+    compressionMethod,
+    compressedSize,
+    uncompressedSize,
+    crc32,
+    isEncrypted,
+    offset,
+    rawName: entry.fileNameRaw,
+  };
 };
 
 type ArchiveMember = ReturnType<typeof toMember>;
@@ -121,6 +129,8 @@ const readContent = (bytes: Bytes, member: ArchiveMember) => {
   try {
     const header = readBytes(bytes, offset, headerBytes);
     if (header.readUInt32LE(0) !== headerMagic) return "the archive is damaged at the start of this member";
+    const name = readBytes(bytes, offset + headerBytes, header.readUInt16LE(26));
+    if (!name.equals(member.rawName)) return "its name differs from its name in the list of the archive";
     const start = offset + headerBytes + header.readUInt16LE(26) + header.readUInt16LE(28);
     const content = decompress(readBytes(bytes, start, compressedSize), member);
     const isWhole = content.length === uncompressedSize && zlib.crc32(content) === member.crc32;

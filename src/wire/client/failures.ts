@@ -138,7 +138,9 @@ const isOfProxy = ({ route }: RequestTarget, { headers }: AttemptResult, kind: s
 
 /** A service answers in JSON. A page or text of another kind comes from a gateway, unless it is about the key. */
 const isAboutOrigin = (kind: string, message = "") =>
-  /\b(?:countr(?:y|ies)|regions?|territor(?:y|ies)|ip address|your (?:ip|location))\b/i.test(message) ||
+  /(?<![a-z])(?:countr(?:y|ies)|regions?|territor(?:y|ies)|firewall|vpn|ip address|your (?:ip|location))(?![a-z])/i.test(
+    message,
+  ) ||
   (kind !== "json" && kind !== "empty" && !/key|token|credential|permission/i.test(message));
 
 const originHint = "ask the operator to allow this machine, or send from another network";

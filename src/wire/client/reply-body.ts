@@ -1,6 +1,6 @@
 /** Decompresses the bodies of replies, and finds web pages, messages and errors in them. */
 import type { Transform } from "node:stream";
-import { isObject, openBracket, parseJson } from "../../json/json-bytes.ts";
+import { isObject, type JsonObject, openBracket, parseJson } from "../../json/json-bytes.ts";
 import { compactJson } from "../../json/raw-json.ts";
 import * as json from "../../json/table.ts";
 import { getErrorCode } from "../../system/files.ts";
@@ -111,20 +111,16 @@ export const readReplyJson = openBodyReader(["call_ids"]);
  */
 export const findStatedError = (reply: json.JsonValue | undefined, clean: (text: string) => string = String) => {
   const stated = reply && findFailure([parseSmallMembers(reply)].flat());
-  if (!reply || stated === undefined) return undefined;
-  return clean(findMessage(stated) ?? "") || showJson(json.textOf(reply), clean);
+  return stated && (clean(findMessage(stated) ?? "") || showJson(json.textOf(reply), clean));
 };
 
 const maxParsedBytes = 2 ** 18;
 
 /** A value that is too large to be parsed at once becomes true. */
 const parseSmallMembers = (reply: json.JsonValue) => {
-  let left = maxParsedBytes;
-  const members = Array.from(json.childrenOf(reply), ([name, value]): [string, unknown] => {
+  const members = Array.from(json.childrenOf(reply), ([name, value]): readonly [string | number, unknown] => {
     const { start, end } = json.spanOf(value);
-    if (end - start > left) return [String(name), true];
-    left -= end - start;
-    return [String(name), json.parseValue(value)];
+    return [name, end - start > maxParsedBytes || json.parseValue(value)];
   });
   return json.firstByteOf(reply) === openBracket ? members.map(([, value]) => value) : Object.fromEntries(members);
 };
@@ -139,38 +135,30 @@ const failureTextName = /^(?:errors?|fail(?:ed|ures?)|rejected)$/i;
 const contentNames: ReadonlySet<string> = new Set(["metrics", "metadata", "trajectory_groups", "trajectories"]);
 const maxReportLevels = 2;
 
-/** Returns the first value whose name states a failure, if the value agrees: a text, a list, or a whole number. */
-const findFailure = (values: readonly unknown[], level = 0): unknown => {
+/** Returns the first object that states a failure. */
+const findFailure = (values: readonly unknown[], level = 0): JsonObject | undefined => {
   for (const value of values.filter(isObject)) {
     const members = Object.entries(value);
-    const [, stated] = members.find(([name, own]) => statesFailure(name, own, level === 0)) ?? [];
-    // The holder of a count can have a message.
-    if (stated !== undefined) return typeof stated === "object" || Number.isNaN(Number(stated)) ? stated : value;
-    if (
-      members.some(([name, own]) =>
-        successName.test(name) ? own !== null && isBlank(own) : isFailureStatus(name, own),
-      )
-    )
-      return value;
-    if (level === 0 && value.metrics === undefined && !isBlank(value.detail)) return value.detail;
+    const hasDetail = level === 0 && value.metrics === undefined && !isBlank(value.detail);
+    if (hasDetail || members.some(([name, own]) => statesFailure(name, own, level))) return value;
     const reports = members.flatMap(([name, own]) => (contentNames.has(name) ? [] : own));
     const inner = level < maxReportLevels ? findFailure(reports, level + 1) : undefined;
-    if (inner !== undefined) return inner;
+    if (inner) return inner;
   }
   return undefined;
 };
 
-const statesFailure = (name: string, value: unknown, isAtTop: boolean) => {
+/** A name alone decides nothing: its value must be a text, a list, or a whole number, which protobuf writes as text. */
+const statesFailure = (name: string, value: unknown, level: number) => {
+  if (successName.test(name)) return value !== null && isBlank(value);
   if (isBlank(value)) return false;
-  // Protobuf writes large integers as text.
-  const isNumber = typeof value !== "object" && !Number.isNaN(Number(value));
-  if (typeof value !== "string" || isNumber)
-    return failureName.test(name) && (!isNumber || Number.isInteger(Number(value)));
-  return failureTextName.test(isAtTop ? name.replace(/_?(?:code|message)$/i, "") : name);
+  const text = typeof value === "object" ? "" : `${value}`;
+  if (statusName.test(name)) return failureStatus.test(text);
+  const number = Number(text);
+  if (typeof value === "string" && Number.isNaN(number))
+    return failureTextName.test(level === 0 ? name.replace(/_?(?:code|message)$/i, "") : name);
+  return failureName.test(name) && (Number.isNaN(number) || Number.isInteger(number));
 };
-
-const isFailureStatus = (name: string, value: unknown) =>
-  statusName.test(name) && typeof value !== "object" && failureStatus.test(`${value}`);
 
 /** The limit is high, because the screen cannot redact a part of a secret. */
 const maxMessageLength = 128 * 1024;
@@ -206,14 +194,14 @@ const showJson = (text: string, clean: (text: string) => string) => {
   return shown.length > maxShownJson ? `${cutText(shown, maxShownJson)} …` : shown;
 };
 
-const messageKeys = ["message", "detail", "reason", "error_description", "title", "msg", "error", "errors"];
+const messageKeys = ["message", "detail", "reason", "error_description", "title", "msg", "error", "errors", "failed"];
 
 /** Validators repeat a message for each possible type. */
 const maxListedMessages = 3;
 
 const findMessage = (value: unknown, depth = 0): string | undefined => {
   if (typeof value === "string") return value.trim() || undefined;
-  if (depth > 3) return undefined;
+  if (depth > 4) return undefined;
   if (Array.isArray(value)) {
     const messages = [...new Set(value.flatMap((item) => findMessage(item, depth + 1) ?? []))];
     const more = messages.length > maxListedMessages ? `; and ${messages.length - maxListedMessages} more` : "";

@@ -158,7 +158,7 @@ describe("an archive of Inspect", () => {
     expect(code).toBe(7);
   });
 
-  it("is refused if it has two samples of one name, or counts fewer members than it has", async () => {
+  it("is refused if it lies about the names or the number of its members", async () => {
     const uncounted = archiveOf([header, member(1), member(2)]);
     uncounted.writeUInt16LE(2, uncounted.length - 12);
     const faultOf = async (bytes: Buffer) => (await runRollcall(["check", evalFile(bytes)])).stderr;
@@ -166,6 +166,9 @@ describe("an archive of Inspect", () => {
       "the archive has two members with the name samples/1_epoch_1.json",
     );
     expect(await faultOf(uncounted)).toContain("its list of members cannot be read");
+    const renamed = archiveOf([header, member(1), member(2)]);
+    renamed.write("3", renamed.indexOf("2_epoch"));
+    expect(await faultOf(renamed)).toContain("its name differs from its name in the list of the archive");
     expect(await faultOf(archiveOf([start, header, member(1), header, member(1)]))).not.toContain("archive");
   });
 

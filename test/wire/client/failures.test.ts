@@ -127,7 +127,7 @@ describe("the failure of a reply", () => {
     ...{ credential: undefined, error: undefined, retryAfterMs: undefined, hasRetryAfter: false },
   };
   const page = "<html><title>Blocked</title></html>";
-  const area = '{"error":{"message":"Country, region, or territory not supported"}}';
+  const area = '{"detail":"unsupported_country_region_territory"}';
   const used = '{"error":{"code":"insufficient_quota","message":"no credit"}}';
   it.each(
     splitRows(`
