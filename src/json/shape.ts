@@ -71,8 +71,6 @@ export const keyIdCount = maxKeys + 1;
 /** Shape numbers are 1,024 to 9,215 (src/json/kernel/shapes.ts). */
 export const shapeCount = 9216;
 
-const none: readonly never[] = [];
-
 export class Shape<Name extends string, Facts> {
   readonly names: readonly Name[];
   /** Numbers from 1, in the order of `names`. All other keys have slot 0. */
@@ -113,7 +111,7 @@ export class Shape<Name extends string, Facts> {
 
   /** The repeated keys of the object. */
   get duplicates(): readonly Name[] {
-    return this.#layout.repeats < 2 ? none : this.names.filter((name) => this.hasDuplicate(name));
+    return this.#layout.repeats < 2 ? [] : this.names.filter((name) => this.hasDuplicate(name));
   }
 
   hasDuplicate(name: Name) {

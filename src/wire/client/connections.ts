@@ -1,5 +1,5 @@
 /** Opens connections with undici, directly or through a proxy. */
-import { setMaxListeners } from "node:events";
+import { once, setMaxListeners } from "node:events";
 import type { Duplex } from "node:stream";
 import { connect } from "node:tls";
 import buildConnector from "undici/lib/core/connect.js";
@@ -68,20 +68,12 @@ export class Connections {
   async isTlsPort({ to, proxy }: Route) {
     if (to.protocol !== "http:" || proxy || this.#hasTriedTls) return false;
     this.#hasTriedTls = true;
-    const options = {
-      host: to.hostname.replace(/^\[|\]$/g, ""),
-      port: Number(to.port || 80),
-      rejectUnauthorized: false,
-    };
-    return await new Promise<boolean>((resolve) => {
-      const socket = connect({ ...options, timeout: tlsTimeoutMs });
-      const end = (isTls: boolean) => {
-        resolve(isTls);
-        socket.destroy();
-      };
-      socket.on("secureConnect", () => end(true)).on("timeout", () => end(false));
-      socket.on("error", () => end(false)).on("close", () => end(false));
-    });
+    const target = { host: to.hostname.replace(/^\[|\]$/g, ""), port: Number(to.port || 80) };
+    const socket = connect({ ...target, rejectUnauthorized: false }).on("error", () => undefined);
+    const connected = once(socket, "secureConnect", { signal: AbortSignal.timeout(tlsTimeoutMs) });
+    const isTls = await connected.then(Boolean, () => false);
+    socket.destroy();
+    return isTls;
   }
 
   close() {
