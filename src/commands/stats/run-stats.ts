@@ -4,8 +4,11 @@ import { toRawJson } from "../../json/raw-json.ts";
 import { findColumn } from "../../output/json-fields.ts";
 import { checkKeys, printDocument, printList } from "../../output/list.ts";
 import { requirePage } from "../../output/page.ts";
+import type { Screen } from "../../output/screen.ts";
 import { noteSelection, parseOrder, sortRows } from "../../output/sort-rows.ts";
 import { type CheckResult, composeCheckResult } from "../../rollouts/dataset/check-result.ts";
+import { findDivisions } from "../../rollouts/dataset/prompt-text.ts";
+import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { lengthNames } from "../../rollouts/facts.ts";
 import { parseKeyText } from "../../rollouts/index/group-key.ts";
 import { isSolved } from "../../rollouts/index/metrics.ts";
@@ -15,6 +18,7 @@ import { readTries } from "../../session/options.ts";
 import { noteWarnings, skipInvalidGroups } from "../../session/print-problems.ts";
 import { readRollouts } from "../../session/read-rollouts.ts";
 import { pluralize } from "../../text/sentences.ts";
+import { formatCommandLine } from "../../text/shell-words.ts";
 import type { StatsCommandOptions } from "./command.ts";
 import { printRows, selectRowColumns } from "./each-row.ts";
 import { type SliceDocument, sliceColumns, toColumnValues, toTableColumns, toValueColumns } from "./slice-columns.ts";
@@ -43,11 +47,20 @@ export const printStats = async (context: Context, typed: StatsCommandOptions) =
     const stats = await computeStats(dataset, { pass, exceptionsAs, tries: readTries(typed.k), by, signal });
     const isPage = by === undefined && !screen.fields && (screen.format === "table" || screen.format === "tsv");
     noteStats(context, stats, typed);
+    if (by === undefined) noteDivisions(screen, dataset);
     if (isPage) await printStatsPage(screen, stats);
     else await printResult(context, stats, { typed, result });
   }
   noteWarnings(context, dataset, typed);
   if (failure) throw failure;
+};
+
+/** A mean over several steps or environments can be that of none. */
+const noteDivisions = (screen: Screen, dataset: Dataset) => {
+  const names = findDivisions(dataset);
+  if (names.length === 0) return;
+  const advice = names.map((name) => formatCommandLine(["--by", name])).join(" or ");
+  screen.notice(`one mean is over several values of ${names.join(" and ")}: to compare them, pass ${advice}`);
 };
 
 const noteStats = (

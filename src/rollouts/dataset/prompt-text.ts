@@ -3,10 +3,22 @@
 import { textsOf } from "../../conversation/message.ts";
 import { isObject, parseWithDigits } from "../../json/json-bytes.ts";
 import { requireFault } from "../../json/reader.ts";
+import { Kind, kindAt } from "../../json/shape.ts";
 import * as table from "../../json/table.ts";
+import { appendTo } from "../../text/lists.ts";
 import { cutText } from "../../text/sentences.ts";
 import { findPromptOf } from "../check/trajectory-prompt.ts";
 import { findGroupKey, openGroupKeyReader, parseKeyText } from "../index/group-key.ts";
+import {
+  answerColumns,
+  divisionNames,
+  findRewardColumns,
+  groupWords,
+  idWords,
+  isComparedStep,
+  otherColumn,
+  rolloutWords,
+} from "../rules/names.ts";
 import { getPart, type IndexedGroups, readPartStart, type TrajectoryPosition } from "./locate.ts";
 
 const unreadableStartBytes = 2 ** 18;
@@ -60,6 +72,57 @@ export const openRowReader = (dataset: IndexedGroups, { groupBy, names = [] }: W
     const key = ownKey ?? findGroupKey(parseSmallMembers(root), groupBy) ?? null;
     return { prompt: trajectory ? parsePrompt(trajectory) : "", key, keys };
   };
+};
+
+const [maxComparedGroups, maxComparedBytes, maxScalarLength] = [64, 2 ** 24, 256];
+
+/** Returns at most a step and another key whose values divide the groups, by the first trajectories of some groups. */
+export const findDivisions = (dataset: IndexedGroups): readonly string[] => {
+  const { groups, scan } = dataset;
+  const columns = new Map<string, string[]>();
+  let compared = 0;
+  const stride = Math.ceil(groups.count / maxComparedGroups);
+  for (let group = 0, bytes = 0; group < groups.count && bytes < maxComparedBytes; group += stride) {
+    if (!groups.isValid(group) || groups.trajectoriesOf(group) === 0) continue;
+    bytes += scan.parts.columns.length.at(groups.firstOf(group));
+    compared++;
+    for (const [name, text] of readScalars(readPartRoot(dataset, groups.firstOf(group)))) appendTo(columns, name, text);
+  }
+  const whole = [...columns].filter(([, values]) => values.length === compared);
+  const find = (divides: (name: string, values: readonly string[]) => boolean) =>
+    whole.find(([name, values]) => new Set(values).size > 1 && divides(name, values))?.[0] ?? [];
+  const other = [find(isNamedDivision), find(isInBlocks)].flat().slice(0, 1);
+  return [find(isComparedStep), other].flat();
+};
+
+/** Returns the texts, numbers and booleans of a group or a trajectory, its first trajectory and their metadata. */
+const readScalars = (root: table.JsonValue | undefined) => {
+  const [trajectory] = table.elementsOf(root && table.memberAt(root, "trajectories"));
+  const metadata = [trajectory ?? root].map((one) => one && table.memberAt(one, "metadata"));
+  const members = [root, trajectory, ...metadata].flatMap((holder) => (holder ? [...table.childrenOf(holder)] : []));
+  return new Map(
+    members.flatMap(([name, value]) => {
+      const isScalar = (kindAt(value.table, value.node) & (Kind.string | Kind.number | Kind.boolean)) !== 0;
+      const text = isScalar ? table.textOf(value) : "";
+      return isScalar && text.length <= maxScalarLength ? [[String(name), text]] : [];
+    }),
+  );
+};
+
+/** A column with more values describes single tasks. */
+const maxDivisions = 20;
+
+const isNamedDivision = (name: string, values: readonly string[]) =>
+  new Set(values).size <= maxDivisions && name.split(/[./]/).some((step) => divisionNames.includes(step));
+
+/** True for a column of any name that has each value in adjacent groups, as a file of several environments does. */
+const isInBlocks = (name: string, values: readonly string[]) => {
+  const { size } = new Set(values);
+  const blocks = values.filter((value, at) => value !== values[at - 1]).length;
+  const isOther =
+    answerColumns.includes(name) ||
+    [otherColumn, rolloutWords, groupWords, idWords].some((pattern) => pattern.test(name));
+  return blocks === size && 2 * size <= values.length && !isOther && findRewardColumns([name]).length === 0;
 };
 
 /** Reads the key of a group without trajectories, in its line or first record. @throws Failure `input-changed` */

@@ -60,6 +60,8 @@ describe("rollcall stats --by", () => {
 describe("the notes of rollcall stats", () => {
   const pair = (more: object, ...rewards: readonly number[]) => toGroup(more, ...rewards.map((reward) => ({ reward })));
   const low = "no reward reaches 1.75 (the highest is 1.5), so no group is solved: set --pass";
+  const overSeveral = (...names: readonly string[]) =>
+    `one mean is over several values of ${names.join(" and ")}: to compare them, pass --by ${names.join(" or --by ")}`;
   it.each<[options: string, groups: readonly string[], note?: string]>([
     ["", [pair({}, 0, 1)]],
     [
@@ -77,6 +79,11 @@ describe("the notes of rollcall stats", () => {
     ["--pass 0", [pair({}, 2, 3)]],
     ["--pass 1.75", [pair({}, 0.5, 1.5)], low],
     ["--pass 1.5", [pair({}, 0.5, 1.5)]],
+    ["", [1, 3, 2].map((step) => pair({ step }, 0, step)), overSeveral("step")],
+    ["", [1, 1, 1].map((step) => pair({ step, env_name: "a" }, 0, 1))],
+    ["", ["a", "b", "a"].map((id) => pair({ "env.id": id, step: id }, 0, 1)), overSeveral("step", "env.id")],
+    ["", ["a", "a", "b", "b"].map((level) => pair({ level, task_id: level }, 0, 1)), overSeveral("level")],
+    ["", ["a", "b", "b", "a"].map((level) => pair({ level }, 0, 1))],
     ["--by step", [1, 2].map((step) => pair({ step }, 0, step))],
     ["--by step", [pair({ step: 1 }, 0, 1)]],
     ["--by turn", [pair({ step: 1 }, 0, 1)], "no trajectory has the key turn"],
