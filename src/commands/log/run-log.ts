@@ -186,8 +186,8 @@ const toLogEvents = (run: logReport.LogRun): LogEvents => {
   const { screen } = context;
   return {
     onOpen: ({ path, created, upgradedFrom }) => {
-      // Under CI, the warning `new-ledger` says more.
-      if (created && !context.host.env.CI) screen.notice(`began a new ledger at ${path}`);
+      const keep = ". Keep this file between jobs, for example in a cache, and pass --ledger <file> --require-ledger";
+      if (created) screen.notice(`began a new ledger at ${path}${context.host.env.CI ? keep : ""}`);
       if (upgradedFrom !== undefined) screen.notice(formatUpgrade(path));
     },
     onResend: (requests) => {

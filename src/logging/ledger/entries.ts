@@ -72,7 +72,7 @@ export async function* readEntries(database: Database, { sql: condition, values 
       WHERE (${condition}) AND request.id > ? ORDER BY request.id LIMIT ${maxPortionEntries}),
     sized AS (SELECT next_id, sum(size) OVER (ORDER BY next_id) - size AS ahead FROM next)
     SELECT request.id AS id, state, ${scopeColumns}, input, groups, bytes, key,
-      first_tried, last_tried, attempts, status, cause, calls, marks, frame, contents, sampled, checksum
+      first_tried, last_tried, attempts, status, cause, calls, marks, frame, sampled, checksum
     FROM ${scopedRequestsSql} JOIN sized ON request.id = next_id
     WHERE ahead < ${maxPortionBytes} ORDER BY request.id`;
   for (let last = 0; ; ) {
@@ -130,8 +130,6 @@ export interface RequestContent {
   /** One key of `dedupKeyBytes` bytes for each group of the request. */
   readonly dedupKeys: Uint8Array;
   readonly envelopeDigest: string;
-  /** The result of `collectContents`; empty if unknown. */
-  readonly contents: Uint8Array;
   /** The result of `collectSampled`; empty if unknown. */
   readonly sampled: Uint8Array;
 }
@@ -151,10 +149,10 @@ export interface Entry extends RequestContent {
 
 /** Finds damage that SQLite does not notice. */
 export const computeChecksum = (scope: LedgerScope, content: RequestContent) => {
-  const { input, bytes, key, firstTried, envelopeDigest, dedupKeys, contents, sampled } = content;
+  const { input, bytes, key, firstTried, envelopeDigest, dedupKeys, sampled } = content;
   const texts = JSON.stringify([toScopeValues(scope), input, bytes, key, firstTried, envelopeDigest]);
   // The checksum of an empty array can be 0, whatever the sum before.
-  const parts = [dedupKeys, contents, sampled].filter(({ length }) => length > 0);
+  const parts = [dedupKeys, sampled].filter(({ length }) => length > 0);
   return parts.reduce((sum, part) => crc32(part, sum), crc32(texts));
 };
 
@@ -168,7 +166,6 @@ const toEntry = (row: Row): Entry => {
     firstTried: row.integer("first_tried"),
     dedupKeys: row.bytes("marks"),
     envelopeDigest: row.text("frame"),
-    contents: row.isNull("contents") ? new Uint8Array() : row.bytes("contents"),
     sampled: row.isNull("sampled") ? new Uint8Array() : row.bytes("sampled"),
   };
   // Version 3 had no checksums.

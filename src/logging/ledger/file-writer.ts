@@ -15,8 +15,8 @@ export type NewEntry = entries.RequestContent &
   }>;
 
 export const toContentValues = (entry: NewEntry) => {
-  const { input, bytes, key, envelopeDigest, contents, sampled, checksum, firstTried } = entry;
-  return [input, bytes, key, envelopeDigest, contents, sampled, checksum, firstTried];
+  const { input, bytes, key, envelopeDigest, sampled, checksum, firstTried } = entry;
+  return [input, bytes, key, envelopeDigest, sampled, checksum, firstTried];
 };
 
 export type RecordedOutcome = Readonly<{
@@ -142,8 +142,8 @@ const advanceSql = `UPDATE rollcall.scope SET generation = ?
 
 /** `marks` contains the dedup keys. `frame` contains the digest of the envelope. */
 const recordRequestSql = `INSERT INTO rollcall.request (state, attempts, calls, scope, groups, marks,
-    input, bytes, key, frame, contents, sampled, checksum, first_tried, last_tried)
-  VALUES ('trying', 1, '0', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`;
+    input, bytes, key, frame, sampled, checksum, first_tried, last_tried)
+  VALUES ('trying', 1, '0', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`;
 
 const recordRetrySql = `UPDATE rollcall.request SET state = 'trying', last_tried = ?, attempts = attempts + 1
   WHERE id = ? AND state NOT IN ('assumed_logged', 'released') RETURNING id`;

@@ -26,7 +26,7 @@ const createTableStatements = (id: string, { inScope = "", inRequest = "" }) => 
      id ${id}, scope BIGINT NOT NULL REFERENCES rollcall.scope (id), ${inRequest}
      state TEXT NOT NULL, input TEXT NOT NULL, groups BIGINT NOT NULL, bytes BIGINT NOT NULL, key TEXT NOT NULL,
      first_tried BIGINT NOT NULL, last_tried BIGINT NOT NULL, attempts BIGINT NOT NULL, status BIGINT, cause TEXT,
-     calls TEXT NOT NULL, marks BYTEA NOT NULL, frame TEXT NOT NULL, contents BYTEA, sampled BYTEA, checksum BIGINT)`,
+     calls TEXT NOT NULL, marks BYTEA NOT NULL, frame TEXT NOT NULL, sampled BYTEA, checksum BIGINT)`,
   "CREATE INDEX request_scope ON rollcall.request (scope, id)",
   `CREATE TABLE rollcall.address (
      destination TEXT NOT NULL, account TEXT NOT NULL, max_bytes BIGINT, refused_bytes BIGINT, refused_at BIGINT,

@@ -1,13 +1,12 @@
 /** Collects the prior outcomes of a run's groups. */
 import { NumberColumn } from "../../rollouts/index/column.ts";
-import { contentBytes, type DedupKeys, dedupKeyBytes } from "../../rollouts/index/dedup-keys.ts";
+import { type DedupKeys, dedupKeyBytes } from "../../rollouts/index/dedup-keys.ts";
 import { Digests, DigestTable } from "../../rollouts/index/digests.ts";
 import { type Entry, findGroups, isLogged, isUnknown } from "./entries.ts";
 
 const loggedBit = 1;
 const unknownBit = 2;
 const loggedElsewhereBit = 4;
-const loggedDifferentlyBit = 8;
 
 type PriorOptions = Readonly<{
   dedupKeys: DedupKeys;
@@ -15,8 +14,6 @@ type PriorOptions = Readonly<{
   isGrowing: boolean;
   input: string;
   resendLogged: boolean;
-  /** `earlier` is an element of `Entry.contents`. */
-  hasOtherContent?: ((group: number, earlier: Uint8Array) => boolean) | undefined;
 }>;
 
 export class PriorOutcomes {
@@ -36,8 +33,6 @@ export class PriorOutcomes {
   wasSent = (key: Uint8Array) => this.#outcomeAt(this.#table.find(key) ?? -1) !== "not_sent";
   wasLoggedElsewhere = (group: number) =>
     this.#has(this.numberOf(group), loggedElsewhereBit) && !this.#options.resendLogged;
-  wasLoggedDifferently = (group: number) =>
-    this.#has(this.numberOf(group), loggedDifferentlyBit) && this.outcomeOf(group) === "already_logged";
   /** The oldest entry is first. */
   unknownEntries = (): readonly Entry[] => this.#unknownEntries;
   /** Returns when a run with another first input last logged a group, in ms since 1970. */
@@ -81,23 +76,12 @@ export class PriorOutcomes {
   }
 
   #addEntry(entry: Entry) {
-    const { state, dedupKeys, contents } = entry;
-    const { input, hasOtherContent } = this.#options;
-    const isElsewhere = entry.input !== input;
+    const { state, dedupKeys } = entry;
+    const isElsewhere = entry.input !== this.#options.input;
     const fact = isUnknown(state) ? unknownBit : isElsewhere ? loggedBit | loggedElsewhereBit : loggedBit;
-    let hasGroups = false;
-    for (let at = 0; at * dedupKeyBytes < dedupKeys.length; at++) {
-      const group = this.#numberOfKey(dedupKeys, at * dedupKeyBytes);
-      if (group < 0) continue;
-      hasGroups = true;
-      this.#set(group, this.#facts.at(group) | fact);
-      if (!isLogged(state)) continue;
-      // The last logged request decides.
-      const isOther = hasOtherContent?.(group, contents.subarray(at * contentBytes, (at + 1) * contentBytes));
-      const others = this.#facts.at(group) & ~loggedDifferentlyBit;
-      this.#set(group, isOther ? others | loggedDifferentlyBit : others);
-    }
-    if (!hasGroups) return;
+    const groups = findGroups(dedupKeys, this.#numberOfKey);
+    for (const group of groups) this.#set(group, this.#facts.at(group) | fact);
+    if (groups.length === 0) return;
     if (fact === unknownBit) this.#unknownEntries.push(entry);
     else if (isElsewhere) this.#loggedElsewhereAt = Math.max(this.#loggedElsewhereAt, entry.lastTried);
   }

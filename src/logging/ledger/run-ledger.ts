@@ -44,8 +44,7 @@ export type RecordedRequest = Readonly<{
   firstTried: number;
 }>;
 
-type UnrecordedRequest = Pick<NewEntry, "dedupKeys" | "bytes" | "envelopeDigest"> &
-  Partial<Pick<NewEntry, "contents" | "sampled">>;
+type UnrecordedRequest = Pick<NewEntry, "dedupKeys" | "bytes" | "envelopeDigest"> & Partial<Pick<NewEntry, "sampled">>;
 
 /** Without a ledger, the methods record no requests. */
 export class RunLedger {
@@ -183,8 +182,7 @@ export class RunLedger {
     const key = this.#makeKey(request.dedupKeys);
     if (!this.#ledger) return { id: undefined, key, firstTried };
     this.#scopeRow ??= await this.#ledger.makeScope(this.#scope);
-    const unknown = { contents: new Uint8Array(), sampled: new Uint8Array() };
-    const content = { ...unknown, ...request, key, input: this.#options.input, firstTried };
+    const content = { sampled: new Uint8Array(), ...request, key, input: this.#options.input, firstTried };
     const entry = { ...content, checksum: computeChecksum(this.#scope, content), nonce: this.#nonce };
     const row = await this.#ledger.recordRequest(this.#scopeRow, entry);
     if (typeof row === "object") return row;

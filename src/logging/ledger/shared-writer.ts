@@ -187,10 +187,10 @@ const recordRequestSql = `
   added AS (
     INSERT INTO rollcall.request
       (run, state, attempts, calls, groups, marks, last_tried, scope, token, generation,
-        input, bytes, key, frame, contents, sampled, checksum, first_tried)
+        input, bytes, key, frame, sampled, checksum, first_tried)
     SELECT alive.id, 'trying', 1, '0', length(given.marks) / ${dedupKeyBytes}, given.marks, ${nowMsSql},
       ?::bigint, ?::text, ?::text,
-      ?::text, ?::bigint, ?::text, ?::text, ?::bytea, ?::bytea, ?::bigint, ?::bigint
+      ?::text, ?::bigint, ?::text, ?::text, ?::bytea, ?::bigint, ?::bigint
     FROM alive, given ON CONFLICT (token) DO NOTHING RETURNING id, scope, generation, groups),
   claimed AS (
     INSERT INTO rollcall.mark AS held (scope, generation, mark, request)

@@ -2,7 +2,6 @@
 
 import { basename } from "node:path";
 import { Failure } from "../../failure.ts";
-import { hasOtherContent } from "../../rollouts/dataset/group-bytes.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import type { DedupKeys } from "../../rollouts/index/dedup-keys.ts";
 import type { Client } from "../../wire/client/client.ts";
@@ -101,13 +100,7 @@ export const openDelivery = (dataset: Dataset, setup: LogSetup, known: KnownGrou
     dataset,
     sent: new SendResult(),
     runLedger,
-    priorOutcomes: new PriorOutcomes({
-      input,
-      resendLogged,
-      dedupKeys,
-      isGrowing,
-      hasOtherContent: isGrowing ? undefined : (group, earlier) => hasOtherContent(dataset, group, earlier),
-    }),
+    priorOutcomes: new PriorOutcomes({ input, resendLogged, dedupKeys, isGrowing }),
     rejects: onInvalid === "skip" ? openRejects(dataset, { path, findLedger, redact: tools.redact }) : undefined,
     lateSignal: delaySignal(tools.host.signal),
     envelope: () => createEnvelope(dataset, policy.split),

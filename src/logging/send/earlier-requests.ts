@@ -1,12 +1,12 @@
 /** Compares the groups of a run with earlier requests, and plans which of these it resends. */
 
-import { collectContents } from "../../rollouts/dataset/group-bytes.ts";
 import { type DedupKeys, dedupKeyBytes } from "../../rollouts/index/dedup-keys.ts";
 import { type Entry, findGroups, isLogged } from "../ledger/entries.ts";
 import type { RecordedRequest, RunLedger } from "../ledger/run-ledger.ts";
 import type { Delivery } from "./delivery.ts";
 import { type PlannedRequest, planRequest } from "./plan.ts";
 import type { LogPolicy } from "./policy.ts";
+import { collectSampled } from "./sampled-groups.ts";
 
 export const readPriorOutcomes = async ({ priorOutcomes, runLedger }: Delivery) =>
   await priorOutcomes.addEntries(runLedger.entries());
@@ -42,7 +42,7 @@ const toRequest = (delivery: Delivery, { id, key, firstTried, ...entry }: Entry)
   const envelope = delivery.envelope();
   const request = planRequest(dataset, { envelope, groups });
   if (request.bytes !== entry.bytes || envelope.digest !== entry.envelopeDigest) return undefined;
-  const isSame = entry.contents.length === 0 || Buffer.compare(entry.contents, collectContents(dataset, groups)) === 0;
+  const isSame = entry.sampled.length === 0 || Buffer.compare(entry.sampled, collectSampled(dataset, groups)) === 0;
   return isSame ? { ...request, recorded: { id, key, firstTried } } : undefined;
 };
 
@@ -79,22 +79,17 @@ export const reportOtherAccounts = async (delivery: Delivery) => {
 };
 
 export const reportPriorRuns = (delivery: Delivery, isCounted: (group: number) => boolean) => {
-  const { dataset, priorOutcomes, policy, runLedger, tools } = delivery;
+  const { dataset, priorOutcomes, policy } = delivery;
   const { groups, scan } = dataset;
   let elsewhere = 0;
-  let differently = 0;
   for (let group = 0; group < groups.count && !priorOutcomes.isEmpty(); group++) {
     if (!isCounted(group)) continue;
     if (priorOutcomes.wasLoggedElsewhere(group)) elsewhere++;
-    if (priorOutcomes.wasLoggedDifferently(group)) differently++;
   }
-  if (differently > 0) scan.problems.report("logged-differently", { groups: differently });
   if (elsewhere > 0 && policy.batch === undefined) {
     const at = new Date(priorOutcomes.loggedElsewhereAt()).toISOString();
     scan.problems.report("logged-before", { groups: elsewhere, at });
   }
-  const { resultFacts: ledger } = runLedger;
-  if (ledger?.created === true && tools.host.env.CI) scan.problems.report("new-ledger", { path: ledger.path });
 };
 
 const maxCopiedKeys = 4096;

@@ -7,19 +7,29 @@ import { Breaks } from "../../system/breaks.ts";
 import { isLogged, isUnknown } from "../ledger/entries.ts";
 import type { Delivery } from "./delivery.ts";
 
-const digestsOf = ({ groups, scan }: Pick<Dataset, "groups" | "scan">, group: number) =>
+type Groups = Pick<Dataset, "sources" | "groups" | "scan">;
+
+const digestsOf = ({ groups, scan }: Groups, group: number) =>
   groups.rowsOf(group).map((row) => scan.parts.sampled.at(row));
 
-/** Returns the number of the trajectories of each group, and then their digests, as doubles. */
-export const collectSampled = (dataset: Pick<Dataset, "groups" | "scan">, chosen: Iterable<number>) => {
-  const numbers = Array.from(chosen, (group) => digestsOf(dataset, group)).flatMap((own) => [own.length, ...own]);
-  return new Uint8Array(Float64Array.from(numbers).buffer);
+/** Identifies the bytes of a converted group, whose dedup key does not. 0 for other groups. */
+const bytesNumberOf = ({ sources, groups, scan }: Groups, group: number) => {
+  const { source, checksum, length } = scan.parts.columns;
+  const part = groups.firstOf(group);
+  const isConverted = sources[source.at(part)]?.originals !== undefined && !groups.isBare(group);
+  return isConverted ? checksum.at(part) * 2 ** 20 + (length.at(part) % 2 ** 20) : 0;
 };
 
-function* listSampled(bytes: Uint8Array) {
-  const numbers = new Float64Array(Uint8Array.from(bytes).buffer);
-  for (let at = 0; at < numbers.length; at += 1 + (numbers[at] ?? 0))
-    yield numbers.subarray(at + 1, at + 1 + (numbers[at] ?? 0));
+/** Returns doubles: for each group, the number of its trajectories, the number of its bytes, and the digests. */
+export const collectSampled = (dataset: Groups, chosen: Iterable<number>) => {
+  const digests = Array.from(chosen, (group) => [bytesNumberOf(dataset, group), ...digestsOf(dataset, group)]);
+  return new Uint8Array(Float64Array.from(digests.flatMap((own) => [own.length - 1, ...own])).buffer);
+};
+
+function* listSampled(collected: Uint8Array) {
+  const numbers = new Float64Array(Uint8Array.from(collected).buffer);
+  for (let at = 0; at < numbers.length; at += 2 + (numbers[at] ?? 0))
+    yield { bytes: numbers[at + 1] ?? 0, digests: numbers.subarray(at + 2, at + 2 + (numbers[at] ?? 0)) };
 }
 
 /** Depends on the order. Digests are below 2^51, so the sum is exact. */
@@ -30,8 +40,8 @@ const joinDigests = (digests: Iterable<number>) => {
 };
 
 /** Finds digests of the ledger among those of the input. 0 is the digest of nothing. */
-const openSearch = (digests: Float64Array) => {
-  const sorted = digests.sort();
+const openSearch = (digests: readonly number[]) => {
+  const sorted = Float64Array.from(digests).sort();
   const found = new Uint8Array(sorted.length);
   const positionOf = (digest: number) => countWhile(sorted.length, (at) => (sorted[at] ?? 0) < digest);
   return {
@@ -43,40 +53,44 @@ const openSearch = (digests: Float64Array) => {
   };
 };
 
-/** Expects groups that will be sent. */
+/** @param unsent groups that will be sent */
 export const reportSampledBefore = async (delivery: Delivery, unsent: Uint32Array) => {
-  const { dataset, dedupKeys, isGrowing, runLedger, policy, tools } = delivery;
-  if (policy.resendLogged || unsent.length === 0) return;
+  const { dataset, dedupKeys, isGrowing, outcomes, runLedger, policy, tools } = delivery;
+  const isConverted = dataset.sources.some(({ originals }) => originals);
+  if (policy.resendLogged || (unsent.length === 0 && !isConverted)) return;
   const breaks = new Breaks(tools.host.signal);
-  const joined = new Float64Array(unsent.length);
-  const single = new Float64Array(unsent.reduce((sum, group) => sum + dataset.groups.trajectoriesOf(group), 0));
-  let rows = 0;
+  const ofGroups = new Float64Array(unsent.length);
+  const ofTrajectories: number[] = [];
   for (const [at, group] of unsent.entries()) {
     if (breaks.isDue()) await breaks.take();
     const digests = digestsOf(dataset, group);
-    joined[at] = joinDigests(digests);
-    single.set(digests, rows);
-    rows += digests.length;
+    ofGroups[at] = joinDigests(digests);
+    for (const digest of digests) ofTrajectories.push(digest);
   }
-  const [whole, parts] = [openSearch(joined), openSearch(single)];
+  const [groups, trajectories] = [openSearch([...ofGroups]), openSearch(ofTrajectories)];
+  const changed = new Set<number>();
   for await (const { state, dedupKeys: keys, sampled } of runLedger.allEntries()) {
     if (!isLogged(state) && !isUnknown(state)) continue;
     let at = 0;
-    for (const digests of listSampled(sampled)) {
-      if (breaks.isDue()) await breaks.take();
-      for (const digest of digests) parts.mark(digest);
+    for (const { bytes, digests } of listSampled(sampled)) {
+      if (breaks.isDue(digests.byteLength)) await breaks.take();
+      for (const digest of digests) trajectories.mark(digest);
+      const own = dedupKeys.find(keys, at++ * dedupKeyBytes);
       // A group of the input is no earlier version of another, and a growing input can still get the group.
-      if (!isGrowing && dedupKeys.find(keys, at++ * dedupKeyBytes) < 0) whole.mark(joinDigests(digests));
+      if (own < 0 && !isGrowing) groups.mark(joinDigests(digests));
+      // The last logged request decides.
+      if (own >= 0 && isLogged(state)) changed.delete(own);
+      if (own >= 0 && isLogged(state) && bytes > 0 && bytes !== bytesNumberOf(dataset, own)) changed.add(own);
     }
   }
-  let [groups, trajectories] = [0, 0];
-  for (const group of unsent) {
+  let differently = [...changed].filter((group) => outcomes.outcomeOf(group) === "already_logged").length;
+  let elsewhere = 0;
+  for (const [at, group] of unsent.entries()) {
     if (breaks.isDue()) await breaks.take();
-    const digests = digestsOf(dataset, group);
-    if (whole.isMarked(joinDigests(digests))) groups++;
-    else trajectories += digests.filter(parts.isMarked).length;
+    if (groups.isMarked(ofGroups[at] ?? 0)) differently++;
+    else elsewhere += digestsOf(dataset, group).filter(trajectories.isMarked).length;
   }
   const { problems } = dataset.scan;
-  if (groups > 0) problems.report("logged-differently", { groups });
-  if (trajectories > 0) problems.report("logged-in-other-groups", { trajectories });
+  if (differently > 0) problems.report("logged-differently", { groups: differently });
+  if (elsewhere > 0) problems.report("logged-in-other-groups", { trajectories: elsewhere });
 };

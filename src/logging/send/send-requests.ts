@@ -1,7 +1,6 @@
 /** Sends requests, several at a time, and records their outcomes. */
 
 import { Failure, isFailure, toFailure } from "../../failure.ts";
-import { collectContents } from "../../rollouts/dataset/group-bytes.ts";
 import type { Answer, Attempt } from "../../wire/client/client.ts";
 import { findGroups } from "../ledger/entries.ts";
 import { attemptUntilFinal } from "./attempt-request.ts";
@@ -71,7 +70,6 @@ const sendRequest = async (delivery: Delivery, request: PlannedRequest) => {
       bytes,
       dedupKeys: collectDedupKeys(groups, dedupKeys),
       envelopeDigest: delivery.envelope().digest,
-      contents: collectContents(dataset, groups),
       sampled: collectSampled(dataset, groups),
     }));
   if ("claimed" in recorded) {

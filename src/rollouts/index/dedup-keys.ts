@@ -76,16 +76,14 @@ const nthDedupKey = (digest: Uint8Array, occurrence: number) =>
 /** @throws the signal's reason */
 export const assignDedupKeys = async (groups: Groups, signal?: AbortSignal) => {
   const breaks = new Breaks(signal);
-  const digests = new Digests();
+  const ofParts = groups.digestsOfParts;
+  const digests = ofParts ?? new Digests();
   const keys = new DedupKeys(digests);
   const input = keys.addInput();
   for (let group = 0; group < groups.count; group++) {
     if (breaks.isDue()) await breaks.take();
-    groups.copyDigest(group, digests);
+    if (!ofParts) groups.copyDigest(group, digests);
     input.add(group);
   }
   return keys;
 };
-
-/** The bytes of a group's content in the ledger: CRC-32 and length, or zeros without a conversion. */
-export const contentBytes = 8;

@@ -41,6 +41,11 @@ export class Groups {
     return this.#flags.hasOnlyDefaults && this.count === this.#parts.count && !this.#parts.has("trajectory");
   }
 
+  /** The digests of the groups if each part is a group. They can become dedup keys without more memory. */
+  get digestsOfParts() {
+    return this.areValidParts ? this.#parts.digests : undefined;
+  }
+
   addPart(last: number, part: number) {
     const group = this.groupOf(last);
     this.#assignGroup(part, group);

@@ -254,12 +254,6 @@ export const runRules = {
       `pass the unchanged files of the first attempt, or run ${formatLedgerCommand(`resolve ${id}`, ledgerArgs)} with --assume-logged or --resend`,
     about: "rollcall resends a request with an unknown outcome only with the same bytes.",
   }),
-  "new-ledger": warning<{ path: string }>({
-    message: ({ path }) => `created a new ledger at ${path}, which has no record of earlier runs`,
-    advice: ({ path }) =>
-      `keep ${path} (and ${path}-journal, if it exists) between runs, for example in a CI cache, and pass --ledger <file> --require-ledger`,
-    about: "Without the ledger of earlier runs, rollcall logs the same groups again.",
-  }),
   "group-changed": warning<{ id: string; line: number }>({
     message: ({ id, line }) =>
       `the group ${id} (from line ${line}) was already complete, so this line starts another group`,

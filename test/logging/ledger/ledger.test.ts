@@ -89,7 +89,7 @@ const scopeOf = (ledger: Ledger, in_: LedgerScope) => ({
   entries: () => ledger.scopeEntries(in_),
   recordRequest: async (given: Pick<NewEntry, "dedupKeys" | "nonce"> & Partial<NewEntry>) => {
     const none = new Uint8Array();
-    const content = { key: "", input: "a.jsonl", bytes: 10, firstTried: 1000, contents: none, sampled: none, ...given };
+    const content = { key: "", input: "a.jsonl", bytes: 10, firstTried: 1000, sampled: none, ...given };
     const entry = { envelopeDigest: "", ...content };
     const checksum = computeChecksum(in_, entry);
     const recorded = await ledger.recordRequest(await ledger.makeScope(in_), { ...entry, checksum });
@@ -189,15 +189,6 @@ for (const { name, newPlace, skip, tags } of bodies)
       }
       const logged = ["a", "b", "c"].map(() => "already_logged");
       expect(await outcomesOf(scope, "a", "b", "c", "d")).toEqual([...logged, "not_sent"]);
-    });
-
-    it("records the digests of sent bytes, if they are known", async () => {
-      const own = scopeOf(ledger, scope);
-      for (const [at, contents] of [Buffer.alloc(0), Buffer.from("12345678")].entries())
-        await own.recordRequest({ nonce: String(at), dedupKeys: bytesOf(String(at)), contents });
-      const found: string[] = [];
-      for await (const entry of own.entries()) found.push(Buffer.from(entry.contents).toString());
-      expect(found).toEqual(["", "12345678"]);
     });
 
     it("records outcomes after a write that failed", async () => {
@@ -371,7 +362,7 @@ describe("the verification of a group", () => {
   const entryOf = (id: number, state: EntryState, dedupKeys: Uint8Array, in_ = scope): Entry => ({
     ...{ id: `r${id}`, state, dedupKeys, scope: in_, input: "a.jsonl", groups: 1, bytes: 10, key: "" },
     ...{ firstTried: 0, lastTried: 0, attempts: 1, status: 200, cause: null, calls: 0 },
-    ...{ envelopeDigest: "", contents: new Uint8Array(), sampled: new Uint8Array() },
+    ...{ envelopeDigest: "", sampled: new Uint8Array() },
   });
   const verify = async (dataset: Dataset, entries: readonly Entry[], isPerScope = false) =>
     await verifyDataset(dataset, entries, {

@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import { describe, expect, it } from "vitest";
 import type { Entry } from "../../../src/logging/ledger/entries.ts";
 import { PriorOutcomes } from "../../../src/logging/ledger/prior-outcomes.ts";
-import { contentBytes, DedupKeys, dedupKeyBytes } from "../../../src/rollouts/index/dedup-keys.ts";
+import { DedupKeys, dedupKeyBytes } from "../../../src/rollouts/index/dedup-keys.ts";
 
 const keyOf = (text: string) => createHash("sha256").update(text).digest().subarray(0, dedupKeyBytes);
 
@@ -16,7 +16,7 @@ const entry = (id: string, state: Entry["state"], groups: string, more: Partial<
     status: null,
     cause: null,
     envelopeDigest: "",
-    contents: new Uint8Array(),
+
     sampled: new Uint8Array(),
     input: "own",
   };
@@ -78,25 +78,6 @@ describe("the prior outcome of a group", () => {
     );
     expect([0, 1, 2].map(prior.wasLoggedElsewhere)).toEqual([true, false, false]);
     expect(prior.loggedElsewhereAt()).toBe(7);
-  });
-
-  it("tells whether the last request that logged the group had another content", async () => {
-    const { prior, add } = openPrior({
-      hasOtherContent: (group, earlier) => `${earlier}` !== `${Buffer.alloc(contentBytes, group)}`,
-    });
-    const contents = (...first: readonly number[]) => ({
-      contents: Buffer.concat(first.map((byte) => Buffer.alloc(contentBytes, byte))),
-    });
-    await add(
-      entry("r1", "logged", "ab", contents(0, 9)),
-      entry("r2", "logged", "ac", contents(9, 2)),
-      entry("r3", "unknown", "c", contents(9)),
-      entry("r4", "logged", "cb", contents(2, 1)),
-      entry("r5", "unknown", "a"),
-    );
-    expect([0, 1, 2].map(prior.wasLoggedDifferently)).toEqual([false, false, false]);
-    await add();
-    expect([0, 1, 2].map(prior.wasLoggedDifferently)).toEqual([true, false, false]);
   });
 
   it("of a growing file is known by its key before the file has the group", async () => {

@@ -737,19 +737,6 @@ describe("a ledger that another run uses", () => {
   });
 });
 
-describe("a new ledger", () => {
-  it("causes a warning in CI, where the next job may not have it", async () => {
-    const ledger = newLedger();
-    const strictness = { strict: false, allowed: new Set(warningRules.filter((rule) => rule !== "new-ledger")) };
-    const warnings = async (env: Record<string, string>) => {
-      const dataset = await read(filesOf(group(1)), { strictness });
-      return (await send(dataset, { ledger, host: testHost({ env }) })).result.warnings.map(({ message }) => message);
-    };
-    expect(await warnings({ CI: "1" })).toEqual([expect.stringContaining(ledger.path)]);
-    expect(await warnings({ CI: "1" })).toEqual([]);
-  });
-});
-
 describe("a ledger that cannot be used", () => {
   it("ends the run before its first request, and reports that nothing was sent", async () => {
     const dataset = await read(filesOf(group(1)));

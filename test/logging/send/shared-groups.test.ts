@@ -77,7 +77,6 @@ describe("a run that shares groups with another run", () => {
       id: "r9",
       state: "logged",
       input: "a.jsonl",
-      contents: new Uint8Array(),
       sampled: new Uint8Array(),
       lastTried: 0,
     };
