@@ -77,7 +77,7 @@ interface KernelExports extends Readonly<Record<ResultName, { readonly value: nu
   beginElements(): void;
   readElements(length: number, isLast: boolean, isTolerant: boolean): number;
   fingerprint(start: number, end: number): number;
-  contentDigest(node: number, seed: number): number;
+  sampledDigest(node: number): number;
   countEqual(a: number, b: number, length: number): number;
   findEnding(from: number, end: number): number;
   addEnding(bytes: number): void;
@@ -112,7 +112,9 @@ export interface KeyUses {
   readonly shapeTexts?: Readonly<Record<string, Iterable<string>>>;
   /** The last three bytes of the texts that `findEnding` finds, of those that endings.ts lists. */
   readonly endings?: readonly string[];
-  /** Keys of members that `contentDigest` ignores, as it ignores leaves. */
+  /** Keys of the members of an object that `sampledDigest` digests. */
+  readonly sampledKeys?: readonly string[];
+  /** Keys of members in sampled members that `sampledDigest` ignores, as it ignores leaves. */
   readonly unsampledKeys?: readonly string[];
   /** The maximum number of nodes. Default: as many as memory has space for. */
   readonly maxNodes?: number | undefined;
@@ -146,7 +148,7 @@ export class JsonTable {
   }
 }
 
-const useNumbers = { leaf: 1, shapeText: 2, unsampled: 4 };
+const useNumbers = { leaf: 1, shapeText: 2, sampled: 4, unsampled: 8 };
 
 export class JsonReader {
   readonly #exports: KernelExports;
@@ -159,7 +161,8 @@ export class JsonReader {
   #generation = 0;
 
   /** @throws Failure `memory-unavailable` */
-  constructor({ leafKeys = [], shapeTexts = {}, endings = [], unsampledKeys = [], maxNodes }: KeyUses = {}) {
+  constructor(uses: KeyUses = {}) {
+    const { leafKeys = [], sampledKeys = [], unsampledKeys = [], shapeTexts = {}, endings = [], maxNodes } = uses;
     const compile = () => new WebAssembly.Module(Buffer.from(kernelProgram, "base64"));
     compiled ??= withTieringBudget(kernelBudget, compile);
     try {
@@ -173,6 +176,7 @@ export class JsonReader {
     if (maxNodes !== undefined) this.#exports.limitTable(maxNodes * nodeSize * wordBytes);
     for (const text of endings) this.#exports.addEnding(Buffer.from(text).readUIntLE(0, text.length));
     for (const key of leafKeys) this.#exports.setKeyUse(registerKey(key), useNumbers.leaf);
+    for (const key of sampledKeys) this.#exports.setKeyUse(registerKey(key), useNumbers.sampled);
     for (const key of unsampledKeys) this.#exports.setKeyUse(registerKey(key), useNumbers.unsampled);
     for (const [key, texts] of Object.entries(shapeTexts)) {
       this.#exports.setKeyUse(registerKey(key), useNumbers.shapeText);
@@ -248,9 +252,9 @@ export class JsonReader {
     return this.#exports.fingerprint(this.#input + start, this.#input + end) >>> 0;
   }
 
-  /** Digests what the value of a node in the last table says. Returns a whole number up to 2^51, or 0 for nothing. */
-  contentDigest(node: number, seed: number) {
-    return this.#exports.contentDigest(node, seed);
+  /** Digests the sampled members of an object in the last table. Returns a whole number below 2^51. */
+  sampledDigest(object: number) {
+    return this.#exports.sampledDigest(object);
   }
 
   /** Counts the bytes before the first difference. */

@@ -1,17 +1,7 @@
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { holdRequest } from "../support/raw-server.ts";
-import {
-  groupOf,
-  ledgerOf,
-  linesOf,
-  oneEach,
-  openPlace,
-  openThree,
-  placeAt,
-  startLog,
-  three,
-} from "./place.ts";
+import { groupOf, ledgerOf, linesOf, oneEach, openPlace, openThree, placeAt, startLog, three } from "./place.ts";
 
 describe.concurrent("the ledger", () => {
   it.for(["ledger.db", ":memory:", "file:x?mode=memory", "http:%2f%23?"])(

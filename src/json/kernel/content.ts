@@ -1,9 +1,9 @@
 /**
- * Digests what a value says, in any order of members and spelling of strings. A member that says nothing counts as
+ * Digests what a trajectory says, in any order of members and spelling of strings. A member that says nothing counts as
  * absent. Ledgers store these digests, so a change of this file needs a new version of the ledger.
  */
 import { backslash, byteAt, openBrace, openBracket, quote } from "./bytes";
-import { digestAddress, leafUse, unsampledUse, usesOf } from "./keys";
+import { digestAddress, leafUse, sampledUse, unsampledUse, usesOf } from "./keys";
 import { escapeLength } from "./scalars";
 import { endOf, keyIdOf, nodeBytes, startOf, table } from "./table";
 
@@ -17,10 +17,20 @@ function mix(hash: u64, word: u64): u64 {
 /** Deeper values are equal only if they are the same bytes. */
 const maxDepth: u32 = 100;
 
-/** Digests the value without leaves and unsampled members. Returns a whole number up to 2^51, or 0 for nothing. */
-export function contentDigest(word: usize, seed: u32): f64 {
+/** Digests the sampled members of an object. Returns a whole number below 2^51. */
+export function sampledDigest(word: usize): f64 {
   const node = table + (word << 2);
-  return saysNothing(node) ? 0 : f64(mix(u64(seed), digestOf(node, 0)) >> 13) + 1;
+  const after = afterOf(node);
+  let hash: u64 = 0;
+  for (let key = node + nodeBytes; key < after; key = afterOf(key + nodeBytes))
+    if ((usesOf(keyIdOf(key)) & sampledUse) !== 0) hash += memberDigest(key, 0);
+  return f64(hash >> 13);
+}
+
+/** Returns 0 for a member that says nothing. */
+function memberDigest(key: usize, depth: u32): u64 {
+  const value = key + nodeBytes;
+  return saysNothing(value) ? 0 : mix(keyDigest(key), digestOf(value, depth));
 }
 
 function keyDigest(key: usize): u64 {
@@ -58,11 +68,8 @@ function digestOf(node: usize, depth: u32): u64 {
     return hash;
   }
   // The order of members does not change a sum.
-  for (; child < after; child = afterOf(child + nodeBytes)) {
-    const value = child + nodeBytes;
-    if (saysNothing(value) || (usesOf(keyIdOf(child)) & (leafUse | unsampledUse)) !== 0) continue;
-    hash += mix(keyDigest(child), digestOf(value, depth + 1));
-  }
+  for (; child < after; child = afterOf(child + nodeBytes))
+    if ((usesOf(keyIdOf(child)) & (leafUse | unsampledUse)) === 0) hash += memberDigest(child, depth + 1);
   return hash;
 }
 

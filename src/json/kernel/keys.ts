@@ -31,8 +31,9 @@ const digests: usize = memory.data(8 * 2048, 8);
 export const leafUse: u32 = 1;
 /** The bit of keys in `KeyUses.shapeTexts`. */
 export const shapeTextUse: u32 = 2;
-/** The bit of keys in `KeyUses.unsampledKeys`. */
-export const unsampledUse: u32 = 4;
+/** The bits of keys in `KeyUses.sampledKeys` and `KeyUses.unsampledKeys`. */
+export const sampledUse: u32 = 4;
+export const unsampledUse: u32 = 8;
 
 export function keyAddress(): usize {
   return registeredKeys + registeredBytes;

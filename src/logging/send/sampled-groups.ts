@@ -53,42 +53,50 @@ const openSearch = (digests: readonly number[]) => {
   };
 };
 
+/** Finds earlier groups and trajectories among those that will be sent. */
+const openUnsent = async (dataset: Groups, unsent: Uint32Array, breaks: Breaks) => {
+  const joined: number[] = [];
+  const single: number[] = [];
+  for (const group of unsent) {
+    if (breaks.isDue()) await breaks.take();
+    const digests = digestsOf(dataset, group);
+    joined.push(joinDigests(digests));
+    for (const digest of digests) single.push(digest);
+  }
+  return { groups: openSearch(joined), trajectories: openSearch(single) };
+};
+
 /** @param unsent groups that will be sent */
 export const reportSampledBefore = async (delivery: Delivery, unsent: Uint32Array) => {
   const { dataset, dedupKeys, isGrowing, outcomes, runLedger, policy, tools } = delivery;
   const isConverted = dataset.sources.some(({ originals }) => originals);
   if (policy.resendLogged || (unsent.length === 0 && !isConverted)) return;
   const breaks = new Breaks(tools.host.signal);
-  const ofGroups = new Float64Array(unsent.length);
-  const ofTrajectories: number[] = [];
-  for (const [at, group] of unsent.entries()) {
-    if (breaks.isDue()) await breaks.take();
-    const digests = digestsOf(dataset, group);
-    ofGroups[at] = joinDigests(digests);
-    for (const digest of digests) ofTrajectories.push(digest);
-  }
-  const [groups, trajectories] = [openSearch([...ofGroups]), openSearch(ofTrajectories)];
+  let search: Awaited<ReturnType<typeof openUnsent>> | undefined;
   const changed = new Set<number>();
   for await (const { state, dedupKeys: keys, sampled } of runLedger.allEntries()) {
     if (!isLogged(state) && !isUnknown(state)) continue;
+    search ??= await openUnsent(dataset, unsent, breaks);
     let at = 0;
     for (const { bytes, digests } of listSampled(sampled)) {
       if (breaks.isDue(digests.byteLength)) await breaks.take();
-      for (const digest of digests) trajectories.mark(digest);
+      for (const digest of digests) search.trajectories.mark(digest);
       const own = dedupKeys.find(keys, at++ * dedupKeyBytes);
       // A group of the input is no earlier version of another, and a growing input can still get the group.
-      if (own < 0 && !isGrowing) groups.mark(joinDigests(digests));
+      if (own < 0 && !isGrowing) search.groups.mark(joinDigests(digests));
       // The last logged request decides.
       if (own >= 0 && isLogged(state)) changed.delete(own);
       if (own >= 0 && isLogged(state) && bytes > 0 && bytes !== bytesNumberOf(dataset, own)) changed.add(own);
     }
   }
+  if (!search) return;
   let differently = [...changed].filter((group) => outcomes.outcomeOf(group) === "already_logged").length;
   let elsewhere = 0;
-  for (const [at, group] of unsent.entries()) {
+  for (const group of unsent) {
     if (breaks.isDue()) await breaks.take();
-    if (groups.isMarked(ofGroups[at] ?? 0)) differently++;
-    else elsewhere += digestsOf(dataset, group).filter(trajectories.isMarked).length;
+    const digests = digestsOf(dataset, group);
+    if (search.groups.isMarked(joinDigests(digests))) differently++;
+    else elsewhere += digests.filter(search.trajectories.isMarked).length;
   }
   const { problems } = dataset.scan;
   if (differently > 0) problems.report("logged-differently", { groups: differently });

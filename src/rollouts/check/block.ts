@@ -2,7 +2,6 @@
 import { markEndings } from "../../conversation/chat-marks.ts";
 import { roles } from "../../conversation/message.ts";
 import type { JsonReader, KeyUses } from "../../json/reader.ts";
-import { kindsAsFacts, Shape } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
 import { finishReasons } from "../facts.ts";
@@ -13,37 +12,24 @@ export const keyUses: KeyUses = {
   leafKeys: ["parameters", "logprobs"],
   shapeTexts: { role: roles, finish_reason: finishReasons },
   endings: [...secretEndings, ...markEndings],
+  sampledKeys: ["messages_and_choices", "tools", "metadata", "additional_histories"],
   unsampledKeys: ["finish_reason"],
 };
 
 export interface Block {
   readonly table: JsonTable;
-  readonly reader: Pick<JsonReader, "findEnding" | "fingerprintOf" | "contentDigest" | "countEqual">;
+  readonly reader: Pick<JsonReader, "findEnding" | "fingerprintOf" | "sampledDigest" | "countEqual">;
   /** Byte offset of the table's text in the source. */
   readonly start: number;
   readonly positions: Pick<PositionCounter, "mark" | "locate">;
 }
-
-/** Ledgers store digests that depend on the order of the keys. */
-const sampledShape = new Shape(["messages_and_choices", "tools", "metadata", "additional_histories"], kindsAsFacts);
-
-/** Digests what was sampled in a trajectory, and with what, as a whole number below 2^51. */
-export const digestSampled = ({ table, reader }: Block, trajectory: number) => {
-  sampledShape.read(table, trajectory);
-  let digest = 0;
-  for (let slot = 1; slot <= sampledShape.names.length; slot++) {
-    const member = sampledShape.at(table, slot);
-    if (member > 0) digest += reader.contentDigest(member, slot);
-  }
-  return digest % 2 ** 51;
-};
 
 export const emptyBlock: Block = {
   table: json.emptyTable,
   reader: {
     findEnding: (_, end) => end,
     fingerprintOf: () => 0,
-    contentDigest: () => 0,
+    sampledDigest: () => 0,
     countEqual: () => 0,
   },
   start: 0,

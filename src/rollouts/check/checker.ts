@@ -17,7 +17,7 @@ import { findSecrets } from "../rules/known-secrets.ts";
 import type { Path } from "../rules/positions.ts";
 import type { ProblemLocation } from "../rules/problems.ts";
 import type { RuleReporter } from "../rules/rules.ts";
-import { type Block, digestSampled, emptyBlock } from "./block.ts";
+import { type Block, emptyBlock } from "./block.ts";
 import type { Measurer } from "./measure.ts";
 import type { MessageWalk } from "./message-walk.ts";
 import { findMixedSteps } from "./policy-steps.ts";
@@ -256,7 +256,7 @@ export class Checker {
       const { node, training } = trajectory;
       const hasTurn = (training & turnBits) !== 0;
       trajectory.fingerprint = hasTurn ? reader.fingerprintOf(json.startOf(table, node), json.endOf(table, node)) : 0;
-      if (parts.hasDigests) trajectory.sampled = hasTurn ? digestSampled(this.#block, node) : 0;
+      if (parts.hasDigests) trajectory.sampled = hasTurn ? reader.sampledDigest(node) : 0;
     }
     const position = { source: this.#index, start: this.#block.start + start, length: end - start, line: this.#line };
     const at = this.result.addPart(position, part, this.#facts);
