@@ -136,6 +136,9 @@ export const facts: readonly Fact[] = list;
 export const groupFacts = facts.filter(({ inGroup }) => inGroup !== undefined);
 
 /** What is counted in messages, in the order of the columns. */
+/** The key of a group with the indexes of the trajectories whose last finish reason `convert` derived. */
+export const derivedFinishesKey = "derived_finish_reasons";
+
 export const countNames: readonly CountName[] = list.flatMap((fact) => (fact.type === "count" ? fact.name : []));
 export const lengthNames: readonly LengthName[] = list.flatMap((fact) => ("isLength" in fact ? fact.name : []));
 

@@ -6,6 +6,7 @@ import { cacheReader, nodeSize } from "../../json/reader.ts";
 import { Kind, kindOf, Shape } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
+import { derivedFinishesKey } from "../facts.ts";
 import { addUse, type FactColumns, sumUses, type ToolUse, type TrajectoryFacts } from "../index/fact-columns.ts";
 import { formatKey, openGroupKeyReader } from "../index/group-key.ts";
 import { comparedStepNames, divisionNames, groupKeyNames } from "../rules/names.ts";
@@ -83,12 +84,14 @@ export const openMeasurer = (keys: MeasuredKeys): Measurer => {
       // Adjacent trajectories outside groups often have the same prompt, which `readPrompt` knows.
       const isShared = hasOnePrompt && all.length > 1;
       let task: string | undefined;
+      const derived = listDerived(holder);
       for (const [at, facts] of all.entries()) {
         const { node } = facts;
         const walk = walks[at];
         if (!walk) return;
         yield json.endOf(holder.table, node) - json.startOf(holder.table, node);
         const row = addRow(holder.table, facts, walk, into);
+        if (derived.has(at)) into.finishReason.set(row, undefined);
         if (keys.hasSteps) into.by.set(row, readStep(holder, node, into));
         else if (readBy) into.by.set(row, readBy(holder, node));
         if (!keys.hasTasks) continue;
@@ -100,6 +103,12 @@ export const openMeasurer = (keys: MeasuredKeys): Measurer => {
       }
     },
   };
+};
+
+/** Returns the indexes of the trajectories whose finish reason `convert` derived, so that it is not a fact. */
+const listDerived = (group: json.JsonValue): ReadonlySet<number> => {
+  const list = json.memberAt(group, derivedFinishesKey);
+  return new Set(list ? json.elementsOf(list).map(({ table, node }) => json.readNumber(table, node)) : []);
 };
 
 const openTaskReader = () => {

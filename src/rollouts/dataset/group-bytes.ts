@@ -6,13 +6,21 @@ import { parseJson, replaceLineEnds, type Span } from "../../json/json-bytes.ts"
 import { listSpellings } from "../../json/raw-json.ts";
 import { elementsOf, type JsonValue, memberAt, readRoot, spanOf } from "../../json/table.ts";
 import { Breaks } from "../../system/breaks.ts";
+import { derivedFinishesKey } from "../facts.ts";
 import { groupClosing, groupOpening } from "../index/groups.ts";
 import { type Part, Parts } from "../index/parts.ts";
 import { ScanResult } from "../index/scan-result.ts";
 import { openMemoryBytes, type Source } from "../input/source.ts";
 import { inputChanged } from "../rules/failures.ts";
 import { Problems } from "../rules/problems.ts";
-import { type GroupPart, getPart, type IndexedGroups, locateTrajectory, readPartStart } from "./locate.ts";
+import {
+  type GroupPart,
+  getPart,
+  type IndexedGroups,
+  listDerivedFinishes,
+  locateTrajectory,
+  readPartStart,
+} from "./locate.ts";
 import { Scanner } from "./scan.ts";
 
 export const listParts = (dataset: IndexedGroups, group: number): readonly GroupPart[] =>
@@ -115,10 +123,19 @@ const composeGroup = async (dataset: IndexedGroups, group: number, window: ReadW
   return Buffer.concat([replaceLineEnds(Buffer.concat(line)), lineEnd]);
 };
 
-/** Reads the line of each valid group. @throws Failure `input-changed` */
+/**
+ * Reads the line of each valid group. A converted group also has the indexes of the trajectories whose last finish
+ * reason is derived. @throws Failure `input-changed`
+ */
 export async function* readGroupLines(dataset: IndexedGroups): AsyncGenerator<Buffer, void> {
   const window = new ReadWindow();
-  for (const group of dataset.groups.valid()) yield await composeGroup(dataset, group, window);
+  for (const group of dataset.groups.valid()) {
+    const line = await composeGroup(dataset, group, window);
+    const flags = listParts(dataset, group).flatMap(listDerivedFinishes);
+    const derived = flags.flatMap((isDerived, at) => (isDerived ? at : []));
+    const end = `,"${derivedFinishesKey}":${JSON.stringify(derived)}}\n`;
+    yield derived.length === 0 ? line : Buffer.concat([line.subarray(0, -"}\n".length), Buffer.from(end)]);
+  }
 }
 
 /** Lists the trajectories of a group. Any other part is one trajectory. */

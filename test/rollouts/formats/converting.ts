@@ -66,6 +66,9 @@ interface Converted {
   readonly exceptions?: readonly { readonly type: string; readonly message: string }[];
 }
 
+/** Removes the mark of derived finish reasons, which most conversions have. */
+const unmarked = (text: string): string => text.replaceAll(/,"derived_finish_reasons":\[[\d,]*\]/g, "");
+
 /** Shows a group, such as `(s:be brief u:q A:a.length / u:q a) =1 !Timeout: late`. Capitals are choices. */
 export const showGroup = ({ trajectories, exceptions = [] }: Converted): string =>
   [
@@ -95,7 +98,7 @@ export const tell = async (input: Input, typed = ""): Promise<string> => {
   const words = args.map((word, at) => (args[at - 1] === "--rewards" ? rewardsFile(word) : word));
   const paths = Object.keys(files).map((name) => join(folder, name));
   const { stdout, stderr } = await runHere(["convert", ...paths, ...words]);
-  const groups = stdout.split("\n").filter(Boolean);
+  const groups = unmarked(stdout).split("\n").filter(Boolean);
   return [...groups.flatMap((line) => [showGroup(JSON.parse(line)), line]), stderr.replaceAll(`${folder}/`, "")].join(
     "\n",
   );
@@ -119,7 +122,7 @@ export const convertHere = async (files: Files, args: readonly string[] = []) =>
   const folder = folderOf(files);
   const paths = Object.keys(files).map((name) => join(folder, name));
   const { stdout, stderr } = await runHere(["convert", ...paths, "-q", ...args]);
-  const lines = stdout.split("\n").filter(Boolean);
+  const lines = unmarked(stdout).split("\n").filter(Boolean);
   return stdout === "" ? stderr : lines.map((line) => JSON.parse(line));
 };
 
@@ -141,7 +144,7 @@ export const convertFile = async (file: string, args: readonly string[] = []) =>
   const { code, stderr } = await runHere(["convert", file, ...args, ...rejects, "--out", out]);
   return {
     code,
-    lines: existsSync(out) ? readFileSync(out, "utf8").split("\n").slice(0, -1) : [],
+    lines: existsSync(out) ? unmarked(readFileSync(out, "utf8")).split("\n").slice(0, -1) : [],
     notes: stderr.split("\n").flatMap((line) => /^note: (.*)/.exec(line)?.[1] ?? []),
     stderr,
   };

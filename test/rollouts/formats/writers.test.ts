@@ -1,5 +1,7 @@
 /** What the columns of trainers' rows mean. In parentheses are names in the writers' code. */
-import { itTells } from "./converting.ts";
+import { expect, it } from "vitest";
+import { runHere } from "../../support/here.ts";
+import { fileOf, itTells } from "./converting.ts";
 import { chat, example, said, simulation, trl, user } from "./records.ts";
 
 const verl = (uid: string, more: object) => ({ input: "q", gts: "4", step: 3, uid, ...more });
@@ -187,3 +189,13 @@ itTells("a rollout's id %s", [
     "a.jsonl:2: warning: the row continues the row before, or has the rollout id of another",
   ],
 ]);
+
+it("a finish reason that convert derives is not recorded, also in what it wrote", async () => {
+  const rows = [chat(), chat({ reward: 0, finish_reason: "length" }), chat({ messages: [user("r"), said("a")] })];
+  const file = fileOf(rows);
+  const { stdout } = await runHere(["convert", file]);
+  const reasonsOf = async (name: string) =>
+    (await runHere(["stats", name, "--json", "--fields", "finish_reasons"])).stdout;
+  expect(await reasonsOf(fileOf(stdout.trimEnd().split("\n"), "groups.jsonl"))).toBe(await reasonsOf(file));
+  expect(await reasonsOf(file)).toContain('{"name":null,"trajectories":2');
+});
