@@ -138,6 +138,13 @@ it("a trial of Harbor from standard input, or with a file as its folder, has no 
   expect((await runHere(["check", join(cwd, "t/result.json")])).stderr).toContain(missing);
 });
 
+it("a trial of Harbor is rejected for a NaN in its trajectory", async () => {
+  const text = document([asks("q"), agent("a", { metrics: { cost_usd: "NaN" } })]).replace('"NaN"', "NaN");
+  const folder = folderOf({ "t/result.json": [result], "t/agent/trajectory.json": text });
+  const { stderr } = await runHere(["check", join(folder, "t/result.json")]);
+  expect(stderr).toContain(`trajectory.json:1:${text.indexOf("NaN") + 1}: NaN is not JSON`);
+});
+
 it("a truncated file of mini-swe-agent can belong to the group of a later file", async () => {
   const info = { exit_status: "Submitted", model_stats: { api_calls: 1 } };
   const text = JSON.stringify(miniSwe([user("q"), said("a")], { info, instance_id: "s", r: undefined }));
