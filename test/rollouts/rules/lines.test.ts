@@ -134,6 +134,7 @@ const rows: readonly Row[] = [
     '{"messages_and_choices":[{"role":"user"}],"reward":"1","final_policy_version":1.5,"metrics":[],"logs":null}',
   ],
   ["no-prompt m", messages('{"role":"user","content":""}', sampled)],
+  ["no-prompt m", messages('{"role":"user"}', sampled)],
   ["element-type m.1; element-type m.2", messages(question, "7", '"x"', sampled)],
   [
     "element-type metrics.b; element-type metrics.d; metric-name metrics.reward; metric-not-finite metrics.c",
