@@ -89,6 +89,11 @@ it.each<[what: string, groups: string, files: Files | readonly (object | string)
     { "a.jsonl": uids("ab", "uv"), "b.jsonl": uids("cd", "uw"), "c.jsonl": uids("efg", "uxu") },
   ],
   ["a row without a step is not in the group of the step before", "ac b", rowsOf({ step: 3 }, {}, { step: 3 })],
+  [
+    "tables of TRL can have other rows of the same step",
+    "a b",
+    Object.fromEntries(["a", "b"].map((completion) => [completion, [trl({ step: 1, advantage: 0, completion })]])),
+  ],
   ["other instructions are other prompts", "a b", policies],
   ["agents of an episode have their own groups", "a a", [pair]],
 ])("%s", async (_, groups, input, by) => {
