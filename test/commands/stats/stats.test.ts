@@ -284,8 +284,9 @@ describe("rollcall stats", () => {
       "1 exception without the key host in groups with several of its values: --by counts them under no value";
     for (const ordered of [rolled, rolled.toReversed()]) {
       const trajectories = ordered.map((one) => ({ messages_and_choices: chat.messages, reward: 1, ...one }));
-      const line = JSON.stringify({ trajectories, exceptions: failed });
-      const { by, notes } = JSON.parse((await runHere(["stats", "--json", ...filesOf(line), "--by", "host"])).stdout);
+      const lines = [{ trajectories, exceptions: failed }, { trajectories }].map((group) => JSON.stringify(group));
+      const args = ["stats", "--json", ...filesOf(lines.join("\n")), "--by", "host"];
+      const { by, notes } = JSON.parse((await runHere(args)).stdout);
       const counts = by.map(({ value, exceptions }: Record<string, unknown>) => [String(value), exceptions]);
       expect([Object.fromEntries(counts), notes.includes(note)]).toEqual([expected, isNoted]);
     }
