@@ -14,7 +14,7 @@ import { pluralize } from "../../text/sentences.ts";
 import * as contract from "../../wire/contract/reads.ts";
 import { entryColumns, modelColumns } from "./catalog-columns.ts";
 import type { CatalogOptions } from "./command.ts";
-import { checkFilterWords, filterModels, parseAmount, priceNames } from "./filter.ts";
+import { checkFilterWords, filterModels, parseAmount } from "./filter.ts";
 
 type ListName = "models" | "analysis" | "router";
 type ListOptions = Partial<CatalogOptions> & OrderOptions & { readonly pattern: string | undefined };
@@ -61,6 +61,8 @@ const readList = async (context: Context, list: ListName, { analysisProvider, ro
   noteDefects(context.screen, models, list === "models" ? "the list of models" : `the ${list} catalog`);
   return models;
 };
+
+const priceNames = entryColumns(0).flatMap(({ name }) => /^pricing\.(.*)/.exec(name)?.[1] ?? []);
 
 /** Members of `pricing` such as a unit or a condition can change the meaning of the prices. */
 const noteOtherPrices = ({ fields, notice }: Screen, rows: readonly contract.ModelEntry[]) => {

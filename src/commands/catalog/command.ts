@@ -6,7 +6,8 @@ import { orderOptions } from "../../session/options.ts";
 import { findNearest } from "../../text/nearest.ts";
 import { formatList } from "../../text/sentences.ts";
 import { parseCount, parseDecimal, reject } from "../../text/units.ts";
-import { priceNames } from "./filter.ts";
+
+const priceNames: readonly string[] = ["prompt", "completion", "image", "request", "input_cache_read"];
 
 const wordsOption = (about: string) => commaList(about, "name", (word) => word || reject("words separated by commas"));
 

@@ -13,8 +13,6 @@ export const parseAmount = (value: unknown) => {
   return amount && amount.digits >= 0n ? amount : undefined;
 };
 
-export const priceNames: readonly string[] = ["prompt", "completion", "image", "request", "input_cache_read"];
-
 const isPerToken = (name: string) => name !== "image" && name !== "request";
 
 /** Assumed: prices are in US dollars. */
