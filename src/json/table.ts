@@ -132,6 +132,22 @@ export const openRootReader = (leafKeys: readonly string[], maxNodes?: number): 
     );
 };
 
+/** The table of so many values takes 16 MB. */
+const maxValues = 2 ** 20;
+
+/** The reader omits the content of `leafKeys`. It returns undefined if the body is not JSON or has too many values. */
+export const openBodyReader = (leafKeys: readonly string[]) => {
+  const read = openRootReader(leafKeys, maxValues);
+  return (bytes: Uint8Array) => {
+    try {
+      return read(bytes);
+    } catch (thrown) {
+      if (thrown instanceof RangeError) return undefined;
+      throw thrown;
+    }
+  };
+};
+
 export const spanOf = ({ table, node }: JsonValue) => ({ start: startOf(table, node), end: endOf(table, node) });
 
 export const firstByteOf = ({ table, node }: JsonValue) => firstByteAt(table, node);

@@ -5,7 +5,7 @@ import { compactJson } from "../../json/raw-json.ts";
 import * as json from "../../json/table.ts";
 import { getErrorCode } from "../../system/files.ts";
 import { cutText, isBlank } from "../../text/sentences.ts";
-import { openBodyReader, type ReplyHeaders } from "../contract/replies.ts";
+import type { ReplyHeaders } from "../contract/replies.ts";
 import type { ExchangeResult } from "./exchange.ts";
 import { TransportError } from "./transport-error.ts";
 
@@ -103,7 +103,7 @@ export const isQuotaUsedUp = (status: number | undefined, bytes: Uint8Array) =>
 const maxQuotaBytes = 2 ** 16;
 
 /** Reads JSON without the ids of calls. */
-export const readReplyJson = openBodyReader(["call_ids"]);
+export const readReplyJson = json.openBodyReader(["call_ids"]);
 
 /**
  * Returns the failure that an answer with a success status states. vLLM answers `{"object":"error","message":…}`,

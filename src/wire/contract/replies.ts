@@ -4,7 +4,6 @@ import * as z from "zod/mini";
 import { isObject, type JsonObject, parseWithDigits, replaceNonFinite, toBuffer } from "../../json/json-bytes.ts";
 import * as raw from "../../json/raw-json.ts";
 import { findFault } from "../../json/reader.ts";
-import { openRootReader } from "../../json/table.ts";
 
 /** Undefined if the reply is not JSON. `invalidPath` is a dotted path. */
 type ReplyResult<Value> = { readonly value: Value } | { readonly invalidPath: string } | undefined;
@@ -29,22 +28,6 @@ export type ReplyList<Model = unknown> = Readonly<{
 }>;
 
 export type ReplyHeaders = Readonly<Record<string, string>>;
-
-/** The table of so many values takes 16 MB. */
-const maxValues = 2 ** 20;
-
-/** The reader omits the content of `leafKeys`. It returns undefined if the body is not JSON or has too many values. */
-export const openBodyReader = (leafKeys: readonly string[]) => {
-  const read = openRootReader(leafKeys, maxValues);
-  return (bytes: Uint8Array) => {
-    try {
-      return read(bytes);
-    } catch (thrown) {
-      if (thrown instanceof RangeError) return undefined;
-      throw thrown;
-    }
-  };
-};
 
 /** Assumed: the interface has no pages, so these are the names that other services use. */
 const findMark = (reply: JsonObject, length: number, { link = "" }: ReplyHeaders) => {
