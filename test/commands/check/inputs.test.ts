@@ -78,7 +78,7 @@ const packed = execFileSync("gzip", ["-c", good]);
 const elsewhere = [
   ...["text-too-long", "too-many-records", "split-mismatch", "request-key-mismatch"],
   ...["ambiguous-format", "lossy-format", "file-is-folder", "skipped-file", "equal-prompts"],
-  ...["reward-part-missing", "unknown-format"],
+  ...["reward-part-missing", "unknown-format", "logged-differently"],
   ...["input-changed", "compressed-corrupt"],
 ];
 
