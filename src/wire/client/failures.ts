@@ -204,8 +204,6 @@ export const invalidReply = (
   reply: Pick<AttemptResult, "bytes" | "isWebPage"> & { status: number; invalidPath?: string | undefined },
 ) => {
   const { status, bytes, invalidPath } = reply;
-  const { kind, message } = inspectBody(reply, request.clean);
-  const title = message === undefined ? "" : ` ("${message.length > 200 ? `${cutText(message, 200)}…` : message}")`;
   const { url, endpoint } = request;
   const said = findStatedError(readReplyJson(bytes), request.clean);
   if (said !== undefined) {
@@ -216,6 +214,8 @@ export const invalidReply = (
       ...toDetails(request, status, said),
     });
   }
+  const { kind, message } = inspectBody(reply, request.clean);
+  const title = message === undefined ? "" : ` ("${message.length > 200 ? `${cutText(message, 200)}…` : message}")`;
   const found = {
     html: `an HTML page${title}`,
     text: (/^[[{]/.test(message ?? "") ? "invalid JSON" : "text") + title,
