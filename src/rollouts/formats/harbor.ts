@@ -66,6 +66,7 @@ const convertTrajectory = (run: FormatRun, record: SourceRecord, rewards: Member
   const ids = [value.get("trial_name"), value.get("id")];
   const reward = findReward(run, { record: value, ids, readOwn: () => readReward(value, rewards) });
   const type = value.get("exception_info", "exception_type");
+  if (type) run.note("counted a rollout with a reward and a failure, which `exception_info` states");
   const agent = run.readDocument(record, pathOfTrajectory(record));
   if (agent?.document === undefined)
     throw value.error(`the trajectory ${pathOfTrajectory(record)} is missing (add the file to the trial's folder)`);

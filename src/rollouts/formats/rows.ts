@@ -128,24 +128,28 @@ const convertRow = (run: FormatRun, rows: Mapping, { record, recordedKey, steps,
   if (failure !== undefined) return [{ exception: failure }];
   const readOwn = () => (rows.readReward ? rows.readReward(run, row) : requireReward(row, rows.reward));
   const reward = findReward(run, { record: row, ids: listRewardIds(run, record), readOwn });
-  refuseInnerTurns(row, listUsed(rows));
+  refuseInnerTurns(rows, row);
   const turns = [...system.map(keys.toSystem), ...readTurns(run, rows, row)];
   return [buildTrajectory({ reward, turns, ...readMembers(run, row, rows) })];
 };
 
-const promptColumns = ["prompt", "input"];
-
-/** @throws ConversionError for a row with a list of turns, of which its columns repeat a prompt or an answer */
-const refuseInnerTurns = (row: Value, usedKeys: readonly (string | undefined)[]) => {
-  const isRepeated = (turn: Value, name: string) => turn.has(name) && turn.get(name)?.raw === row.get(name)?.raw;
+/** @throws ConversionError for a list of turns, whose first prompt and last answer are those of the row */
+const refuseInnerTurns = (rows: Mapping, row: Value) => {
+  const used = listUsed(rows);
+  const messages = rows.prompt === undefined ? requireMessages(row).items() : [];
+  const start = rows.prompt === undefined ? messages[0]?.get("content") : row.get(rows.prompt);
+  const end = rows.prompt === undefined ? messages.at(-1)?.get("content") : row.get(answerOf(rows, row));
+  const has = (item: Value | undefined, of: Value | undefined) =>
+    of !== undefined && item?.members().some(([, { raw }]) => raw === of.raw) === true;
   const isTurn = (item: Value) =>
-    item.get("messages")?.isList ||
-    (item.hasAny(...promptColumns) &&
-      item.hasAny(...answerColumns) &&
-      [...promptColumns, ...answerColumns].some((name) => isRepeated(item, name)));
-  for (const [key, list] of row.members())
-    if (!usedKeys.includes(key) && list.numberCount === undefined && list.items().some(isTurn))
+    !item.has("role") && item.members().filter(([, one]) => one.isText || one.isList).length > 1;
+  for (const [key, list] of row.members()) {
+    if (used.includes(key) || list.numberCount !== undefined) continue;
+    const items = list.items();
+    const areTurns = items.length > 1 && items.every(isTurn) && has(items[0], start) && has(items.at(-1), end);
+    if (areTurns || items.some((item) => item.get("messages")?.isList))
       throw list.error(`the row has its turns in ${key} (write them to the list \`messages\`, or omit ${key})`);
+  }
 };
 
 /** True if the object with the reward is empty, as evalscope writes it if the judge failed. */

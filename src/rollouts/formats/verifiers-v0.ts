@@ -28,6 +28,7 @@ export const verifiersV0: Format = {
     (isGiven ||
       ((value.has("reward") || (value.isNullAt("reward") && value.has("example_id"))) &&
         value.hasAny("task", "answer", "info", "metrics"))),
+  takesGroupKey: true,
   listTurns: (row) => readTurns(row, { prompt: "prompt", answer: "completion" }),
   open: (run) => {
     let environment = "";

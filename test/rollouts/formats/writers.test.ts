@@ -116,9 +116,30 @@ itTells("rows of %s are refused, because they are not one rollout each", [
     "the row has its turns in steps",
   ],
   [
+    "an agent with its steps under other names",
+    [
+      chat({
+        steps: [
+          { observation: "q", action: "x" },
+          { observation: "r", action: "a" },
+        ],
+      }),
+    ],
+    "the row has its turns in steps",
+  ],
+  [
     "benchflow (export_trl_sft: a row for each exchange)",
     [0, 1].map((exchange_index) => trl({ prompt: `q${exchange_index}`, task_id: "t", exchange_index })),
     "the row is a part of a rollout",
+  ],
+]);
+
+itTells("a row is read with %s", [
+  ["a list of messages that repeats its own", [chat({ raw: [user("q"), said("a")] })], "(u:q A:a) =1\n"],
+  [
+    "candidates for its answer",
+    [trl({ candidates: ["x", "a"].map((text) => ({ text, judge: "j" })) })],
+    "(u:q A:a) =1\n",
   ],
 ]);
 
