@@ -136,20 +136,11 @@ const listInputNotes = (dataset: rollouts.Dataset, typed: InputOptions) => {
   const { conversion, scan, sources } = dataset;
   const { groupBy, rewardFrom, rewards } = typed;
   if (conversion) {
-    const { formats, rewardFrom: usedRewardFrom, notes } = conversion;
-    for (const { format, files } of formats) {
-      const { group, reward, sampled } = format.keys;
-      const subject =
-        sources.length === 1 && files.length === 1
-          ? "the input was"
-          : pluralize(files.length, "file was", "files were");
-      const isByKey = format.isGrouped !== true && groupBy !== undefined;
-      const members = format.takesGroupKey === true ? "rows" : "rollouts";
-      const groupText = isByKey
-        ? `the ${members} with the same ${groupBy.map((key) => `\`${key}\``).join(" and ")}`
-        : group;
-      const keys = `A group is ${groupText}. The reward is ${usedRewardFrom ?? reward}. The choices are ${sampled}.`;
-      notice(`${subject} read as ${format.title} (--from ${format.name}). ${keys}`);
+    const { formats, notes } = conversion;
+    for (const { format, files, groups } of formats) {
+      const isInput = sources.length === 1 && files.length === 1;
+      const subject = isInput ? "the input was" : pluralize(files.length, "file was", "files were");
+      notice(`${subject} read as ${format.title} (--from ${format.name}), ${groups}`);
     }
     for (const [text, count] of notes) notice(count === 1 ? text : `${text} (${count} times)`);
     if (conversion.unread.length > 0) notice(formatUnreadKeys(conversion.unread));

@@ -73,7 +73,7 @@ class ArtGroups {
 
   #addMissing(groups: ReadonlyMap<number, ArtGroup>, file: string) {
     for (const [at, [groupIndex, { positions, firstPosition }]] of sortByKey(groups).entries()) {
-      const group = { key: String(groupIndex) };
+      const group = { key: String(groupIndex), by: "group_index" };
       const ordered = sortByKey(positions);
       const rank = ordered.findIndex(([index], expected) => index !== expected);
       const [, position] = ordered[rank] ?? [];
@@ -97,7 +97,7 @@ const openRows = (run: FormatRun): Converter => {
       if (!hasSupportedVersion(run, record)) return [];
       const groupIndex = row.require("group_index");
       const { raw, number = Number.NaN } = groupIndex;
-      record.group = { key: raw };
+      record.group = { key: raw, by: "group_index" };
       if (!Number.isInteger(number)) throw groupIndex.error("group_index is not an integer");
       const json = row.textAt("group_json") ?? "";
       if (json !== last.json) last = { json, jsonDigest: hash("sha256", json) };
@@ -152,7 +152,8 @@ const convertLine = (run: FormatRun, record: SourceRecord): readonly Rollout[] =
   const { value, position } = record;
   const isTrajectory = value.hasAny("messages_and_choices", "exchanges", "reward");
   const isGroup = value.has("trajectories") || (value.has("exceptions") && !isTrajectory);
-  const group = { key: value.get("group_id")?.raw ?? `line ${position}` };
+  const id = value.get("group_id")?.raw;
+  const group = { key: id ?? `line ${position}`, by: id === undefined ? "line" : "group_id" };
   record.group = group;
   const members = isGroup ? value.members().filter(([key]) => !["trajectories", "exceptions"].includes(key)) : [];
   const convertOne = (trajectory: Value) => {

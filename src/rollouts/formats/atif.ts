@@ -25,7 +25,7 @@ export const atif: Format = {
 
 const convertRollout = (run: FormatRun, record: SourceRecord, links: Links) => {
   const { value } = record;
-  record.group = { key: "trajectory" };
+  record.group = { key: "trajectory", by: "file" };
   record.id = findId(value);
   const { documents, ...read } = readAtif(run, record, links);
   const ids = [value.get("trajectory_id"), value.get("session_id"), ...listFileIds(record)];

@@ -26,9 +26,7 @@ export interface ConvertedInputs extends Pick<OpenedInputs, "sources" | "skipped
 }
 
 export interface Conversion {
-  readonly formats: readonly Readonly<{ format: Format; files: readonly string[] }>[];
-  /** Text such as `from --rewards`; undefined for the own rewards of the formats. */
-  readonly rewardFrom: string | undefined;
+  readonly formats: readonly Readonly<{ format: Format; files: readonly string[]; groups: string }>[];
   /** Sentences, and how often each applies. */
   readonly notes: ReadonlyMap<string, number>;
   readonly recordProblems: Problems;
@@ -46,7 +44,7 @@ const maxNamedIds = 3;
 /** @throws Failure `spool-failed`; the signal's reason; read errors */
 export const convertInputs = async (options: FormatOptions, inputs: OpenedInputs): Promise<ConvertedInputs> => {
   const { sources, folders } = inputs;
-  const { rewards, rewardFrom, from } = options;
+  const { from } = options;
   const { byFormat, skipped, advice, isPart } = await recognizeInputs(inputs, options);
   const formatArgs = toOptionArgs({ from: from === "auto" ? undefined : from });
   reportEmptyFolders(folders, { skipped, problems: inputs.problems, options: formatArgs, advice });
@@ -80,8 +78,11 @@ export const convertInputs = async (options: FormatOptions, inputs: OpenedInputs
   return {
     sources: [...converted, ...ownSources],
     conversion: {
-      formats: formats.map(({ format, files }) => ({ format, files: files.map(({ name }) => name) })),
-      rewardFrom: rewards ? "from --rewards" : rewardFrom && `\`${rewardFrom.join(".")}\``,
+      formats: formats.map(({ format, files }, at) => ({
+        format,
+        files: files.map(({ name }) => name),
+        groups: results[at]?.description ?? "",
+      })),
       notes: run.notes,
       recordProblems: run.problems,
       possibleParts: run.possibleParts,
@@ -185,7 +186,7 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
     const { split = "" } = run.options;
     const ofOtherSplits = groups.length === 0 && run.kinds.size > 0 ? { split, kinds: [...run.kinds] } : undefined;
     const source: Source = { name: conversion.name, bytes, originals: { ...originals, keyUse, ofOtherSplits } };
-    return { source, groups, unreadable: broken.countUnreadable() };
+    return { source, description: lines.describeGroups(output), unreadable: broken.countUnreadable() };
   } catch (thrown) {
     await output.discard();
     throw thrown;

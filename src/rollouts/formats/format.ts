@@ -24,6 +24,8 @@ export interface FormatOptions extends SpoolOptions {
 
 export type Group = Readonly<{
   key: string;
+  /** The names of what the key consists of, such as `step and problem_id`. */
+  by?: string;
   /** True if groups of all files share the keys. Default: only those of files with the same `groupScope`. */
   spansFiles?: boolean;
   /** True if the record has no group key. In a truncated record, the key can be in the missing part. */

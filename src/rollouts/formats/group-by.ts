@@ -14,19 +14,20 @@ export const groupByKeys = (converter: Converter, groupBy: readonly string[]): C
   const keyPaths = groupBy.map((name) =>
     toKeyPaths(name).map((path) => path.map((step) => (/^\d+$/.test(step) ? Number(step) : step))),
   );
+  const by = groupBy.join(" and ");
   const findGroup = (holders: readonly (Value | undefined)[], trajectory?: Json): Group | undefined => {
     const texts = keyPaths.flatMap((paths, at) => {
       const [key] = holders.flatMap((holder) => paths.flatMap((path) => findInner(holder, path) ?? []));
       return key ? formatKey(key) : groupBy[at] === "prompt" ? digestPrompt(trajectory) : [];
     });
-    return texts.length < keyPaths.length ? undefined : { key: texts.join(), spansFiles: true };
+    return texts.length < keyPaths.length ? undefined : { key: texts.join(), by, spansFiles: true };
   };
   const convert = (record: SourceRecord) => {
     const { value, file, position } = record;
     try {
       return converter.convert(record)?.map((rollout, at) => {
         const { part, documents = [] } = rollout;
-        const own = { key: `${position}.${at} ${file}`, isDerived: true };
+        const own = { key: `${position}.${at} ${file}`, by, isDerived: true };
         return { ...rollout, group: findGroup([part, value, ...documents], rollout.trajectory) ?? own };
       });
     } finally {

@@ -6,6 +6,8 @@ import { replaceLineEnds } from "../../json/json-bytes.ts";
 import { elementsOf, findSource, type Json, JsonWriter, memberOf } from "../../json/output-json.ts";
 import type { Value } from "../../json/value.ts";
 import type { Host } from "../../system/host.ts";
+import { formatList, pluralize } from "../../text/sentences.ts";
+import { findBounds } from "../index/sums.ts";
 import * as sources from "../input/source.ts";
 import { openSpool, type Spool } from "../input/spool.ts";
 import { tooManyRecords } from "../rules/failures.ts";
@@ -59,6 +61,8 @@ const computeDigest = ({ bytes, span: { start, end } }: Value) => hash("sha256",
 /** Writes groups in the order of their first rollouts. */
 export class GroupLines {
   readonly groups: ConvertedGroup[] = [];
+  /** What makes the groups, as in `Group.by`. */
+  readonly ways = new Set<string>();
   readonly #byKey = new Map<string, ConvertedGroup>();
   readonly #spool: Spool;
   readonly #skipsDigests: boolean;
@@ -130,7 +134,8 @@ export class GroupLines {
     await Promise.all([this.#spool.discard(), this.#ordered?.discard()]);
   }
 
-  #findGroup({ key, spansFiles = false }: Group, { file, record }: Pick<RolloutPosition, "file" | "record">) {
+  #findGroup({ key, by, spansFiles = false }: Group, { file, record }: Pick<RolloutPosition, "file" | "record">) {
+    if (by !== undefined) this.ways.add(by);
     const fullKey = spansFiles ? ` ${key}` : `${file.fileSet} ${file.areRecordsApart ? record : ""} ${key}`;
     const existing = this.#byKey.get(fullKey);
     if (existing) return existing;
@@ -185,6 +190,18 @@ export class GroupLines {
     await to.write(bytes);
   }
 }
+
+const maxNamedSizes = 4;
+
+/** Returns a text such as `grouped by group_id: 3 groups of 16, 8, 1`. */
+export const describeGroups = ({ groups, ways }: Pick<GroupLines, "groups" | "ways">) => {
+  const sizes = groups.map(({ rollouts }) => rollouts.length);
+  const { min, max } = findBounds(sizes);
+  const range = min === max ? `${min}` : sizes.length <= maxNamedSizes ? sizes.join(", ") : `${min} to ${max}`;
+  const listed = sizes.length === 0 ? "" : ` of ${range}`;
+  const by = ways.size === 0 ? "" : `grouped by ${formatList([...ways], 2)}: `;
+  return `${by}${pluralize(sizes.length, "group")}${listed}`;
+};
 
 /** True if rollcall added the finish reason of the last choice. */
 const isLastFinishDerived = (trajectory: Json | undefined) => {

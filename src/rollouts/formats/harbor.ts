@@ -37,7 +37,10 @@ const convertRollouts = (run: FormatRun, record: SourceRecord) => {
   }
   const task = value.get("task_checksum") ?? value.get("task_name");
   if (!task) throw value.error("task_checksum and task_name are missing, so the group is unknown");
-  record.group = { key: JSON.stringify([dirname(dirname(file)), task.raw, ...listPolicy(value)]) };
+  record.group = {
+    key: JSON.stringify([dirname(dirname(file)), task.raw, ...listPolicy(value)]),
+    by: "job, agent, model and task",
+  };
   record.id = value.textAt("id");
   const error = value.get("exception_info");
   const rewards = value.metricMembers("verifier_result", "rewards");

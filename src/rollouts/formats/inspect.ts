@@ -86,7 +86,7 @@ interface SampleLog {
 const convertRollout = (formatRun: FormatRun, sample: Value, { log, names, isChunked, scorers }: SampleLog) => {
   const run = { ...formatRun, note: noteOnce(formatRun) };
   const id = sample.get("id");
-  const group = id && { key: id.plain };
+  const group = id && { key: id.plain, by: "sample" };
   return convertPart(sample, { group, id: findId(sample, log) }, () => {
     if (group === undefined) throw sample.error("id is missing");
     const fix = "pass the log from before `inspect log convert-chunked`";

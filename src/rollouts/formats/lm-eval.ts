@@ -32,7 +32,7 @@ const openSamples = (run: FormatRun): Converter => {
     preview: (record) => filters.add(record),
     convert: (record) => {
       const { value: row } = record;
-      record.group = { key: row.require("doc_id").raw };
+      record.group = { key: row.require("doc_id").raw, by: "doc_id" };
       if (filters.find(record) !== chooseFilter(run, row, filters.list(record)))
         return run.skip("a row of another filter, because it repeats the responses");
       return convertSample(run, record);

@@ -31,7 +31,9 @@ const convertRollout = (run: FormatRun, record: SourceRecord) => {
   const { value, file } = record;
   const instance = value.get("instance_id");
   const model = value.get("info", "config", "model", "model_name");
-  record.group = instance ? { key: `${instance.raw} ${model?.raw}` } : { key: `file ${file}`, isDerived: true };
+  record.group = instance
+    ? { key: `${instance.raw} ${model?.raw}`, by: "instance_id and model" }
+    : { key: `file ${file}`, by: "file", isDerived: true };
   const version = value.get("trajectory_format");
   if (version && !/^mini-swe-agent-1(?:\.\d+)?$/.test(version.text ?? ""))
     throw version.error("trajectory_format is not mini-swe-agent-1 or mini-swe-agent-1.<n>");

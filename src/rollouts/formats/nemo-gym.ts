@@ -121,14 +121,14 @@ const isTau2 = (row: Value) =>
 const findGroup = ({ value, file }: SourceRecord): Group | undefined => {
   const scope = [file.replace(failureFiles, ""), formatSteps(readSteps(value))];
   const task = value.get("_ng_task_index");
-  if (task) return { key: JSON.stringify([...scope, task.raw]) };
+  if (task) return { key: JSON.stringify([...scope, task.raw]), by: "_ng_task_index" };
   const params = value.get("responses_create_params");
   const prompt = isTau2(value) ? value.get("task", "id") : params?.get("input");
   if (!prompt) return undefined;
   const inputs = isTau2(value)
     ? [value.get("config", "domain")?.raw, prompt.raw]
     : [hash("sha256", `${params?.get("instructions")?.raw ?? ""}\n${prompt.raw}`, "hex")];
-  return { key: JSON.stringify([...scope, ...inputs]), isDerived: true };
+  return { key: JSON.stringify([...scope, ...inputs]), by: "prompt", isDerived: true };
 };
 
 /** Finds a failure whose row has a reward all the same. */

@@ -68,7 +68,7 @@ const toFormat = (rows: Mapping): Format => ({
       const steps = isTruncated && last.file === file ? new Map([...last.steps, ...recorded]) : recorded;
       last = { file, steps };
       const recordedKey = find(record);
-      const rollouts = convertRow(run, rows, { record, recordedKey, steps: keys.formatSteps(steps), findPromptKey });
+      const rollouts = convertRow(run, rows, { record, recordedKey, steps, findPromptKey });
       if (!/^(?:group_|u)id /.test(recordedKey ?? "")) divisions.add(record);
       return rollouts;
     };
@@ -102,25 +102,28 @@ const listPage = (value: Value) => {
 interface ReadRow {
   readonly record: SourceRecord;
   readonly recordedKey: string | undefined;
-  readonly steps: string;
+  readonly steps: ReadonlyMap<string, string>;
   readonly findPromptKey: ReturnType<typeof keys.openPromptKeys>;
 }
 
-const convertRow = (run: FormatRun, rows: Mapping, { record, recordedKey, steps, findPromptKey }: ReadRow) => {
+const convertRow = (run: FormatRun, rows: Mapping, { record, recordedKey, steps: known, findPromptKey }: ReadRow) => {
   const { value: row } = record;
+  const steps = keys.formatSteps(known);
+  const nameKey = (name: string) => [...(name === "group_id" ? [] : known.keys()), name].join(" and ");
   // The policy changes at each step, so only a group that the file states can have several steps.
   const key = recordedKey?.startsWith("group_id ") ? recordedKey : recordedKey && `${steps} ${recordedKey}`;
-  if (key !== undefined) record.group = { key };
+  if (key !== undefined) record.group = { key, by: nameKey(/^[\w-]+(?= )/.exec(recordedKey ?? "")?.[0] ?? "uid") };
   const prompt = readPrompt(rows, row);
   if (answerOf(rows, row) === "completions") {
-    record.group = { key: `${record.file} row ${record.position}`, isDerived: !record.group };
+    record.group = { key: `${record.file} row ${record.position}`, by: "row", isDerived: !record.group };
     return convertCompletions(run, record, rows);
   }
   // Decoded text has the system prompt.
   const system = rows.isLossy ? [] : keys.findSystem(row, prompt[0]);
   // Rollouts of different contexts are never one group.
   const context = keys.listContext(run, row, prompt, record.group === undefined);
-  record.group ??= { key: findPromptKey(steps, [...system, ...prompt, ...context], listMedia(row)), isDerived: true };
+  const promptKey = () => findPromptKey(steps, [...system, ...prompt, ...context], listMedia(row));
+  record.group ??= { key: promptKey(), by: nameKey("prompt"), isDerived: true };
   const { rewards, rewardFrom = [rows.reward] } = run.options;
   const score = readPath(row, rewardFrom);
   if (!rewards && !score && isEmpty(row, rewardFrom)) return run.skip("a row without a score");

@@ -103,7 +103,7 @@ const domainOf = ({ value }: Results) => value?.get("info", "environment_info", 
 
 const findGroup = (simulation: Value, results: Results) => {
   const task = simulation.get("task_id");
-  return task && { key: `${results.file} ${domainOf(results)?.text ?? ""} ${task.plain}` };
+  return task && { key: `${results.file} ${domainOf(results)?.text ?? ""} ${task.plain}`, by: "domain and task_id" };
 };
 
 const convertTurns = (run: FormatRun, simulation: Value, { value }: Results) => {

@@ -68,8 +68,10 @@ const convertRollout = (run: FormatRun, record: SourceRecord, environment: strin
   const group = row.get("group_id");
   const example = row.get("example_id")?.raw ?? digestExample(row);
   // Since 0.6, prime-rl cuts batches within groups, which continue in the file of the next step.
-  const recorded = group && { key: `group ${group.raw}`, spansFiles: build.isUuid(group.text ?? "") };
-  const derived = { key: `${formatSteps(readSteps(row))} ${environment} ${example}`, isDerived: true };
+  const recorded = group && { key: `group ${group.raw}`, by: "group_id", spansFiles: build.isUuid(group.text ?? "") };
+  const steps = readSteps(row);
+  const by = [...steps.keys(), "environment", row.has("example_id") ? "example_id" : "prompt"].join(" and ");
+  const derived = { key: `${formatSteps(steps)} ${environment} ${example}`, by, isDerived: true };
   record.group = recorded ?? derived;
   const { rewards, rewardFrom = ["reward"] } = run.options;
   const facts = { score: build.readPath(row, rewardFrom), hasAnswer: row.has("completion") };

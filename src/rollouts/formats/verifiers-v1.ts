@@ -21,7 +21,7 @@ export const verifiersV1: Format = {
   filePattern: /(?:^|[./])traces\.jsonl$|\/traces\/stream\/\d+\.jsonl$/,
   // A rollout in `live` has not ended.
   companions:
-    /(?:^|\/)(?:configs\/[^/]+\.json|monitors\/\w+\/\w+\.json|live\/.+|annotations\/.+|(?:stream|annotations\/[^/]+)\.index\.jsonl|metrics\.jsonl|stream\/\d+\.jsonl\.zst\.tmp)$/,
+    /(?:^|\/)(?:configs\/[^/]+\.json|monitors\/\w+\/\w+\.json|(?<=^|traces\/)(?:live|annotations)\/.+|(?:stream|annotations\/[^/]+)\.index\.jsonl|metrics\.jsonl|stream\/\d+\.jsonl\.zst\.tmp)$/,
   groupScope: () => "",
   recognizes: ({ value }) =>
     isTrace(value) ||
@@ -153,7 +153,8 @@ const findGroup = ({ value, file }: SourceRecord): Group => {
   // A resumed evaluation has several run ids in one file.
   const runId = step || value.has("run", "work") || read("run.type")?.text !== "eval" ? read("run.id") : undefined;
   const group = read("group.id group_id info.group_id");
-  if (group) return { key: JSON.stringify([runId?.raw ?? (isUuid(group.text ?? "") ? "" : ` ${file}`), group.raw]) };
+  const run = runId?.raw ?? (isUuid(group?.text ?? "") ? "" : ` ${file}`);
+  if (group) return { key: JSON.stringify([run, group.raw]), by: "group" };
   const task = read("task.key task.hash task.data");
   if (!task && (trace ?? value.get("nodes"))) throw value.error("the group and the task are missing");
   // An episode that failed before its first trace has no task in verifiers 0.3.0.
@@ -161,7 +162,11 @@ const findGroup = ({ value, file }: SourceRecord): Group => {
   const within = [read("run.work.type run.type"), step, read("env.id env_name info.env_name")].map(
     (part) => part?.raw ?? null,
   );
-  return { key: JSON.stringify([runId?.raw ?? ` ${file}`, ...within, taskKey]), isDerived: true };
+  return {
+    key: JSON.stringify([runId?.raw ?? ` ${file}`, ...within, taskKey]),
+    by: "step, environment and task",
+    isDerived: true,
+  };
 };
 
 const isFailed = (holder: Value) => {

@@ -134,7 +134,7 @@ describe("a Parquet file of ART", () => {
     expect(code).toBe(0);
     expect(lines).toEqual(readFileSync(groups, "utf8").split("\n").slice(0, 4));
     expect(notes[0]).toBe(
-      "the input was read as ART's Parquet, or lines with exchanges (--from art). A group is the rows with the same group_index, or a line. The reward is `reward`. The choices are the choices in the file, or the responses of exchanges.",
+      "the input was read as ART's Parquet, or lines with exchanges (--from art), grouped by group_index: 4 groups of 4",
     );
   });
 
