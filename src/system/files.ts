@@ -311,6 +311,8 @@ interface OutputFile {
   readonly formatMark?: (text: string) => string;
 }
 
+const maxWrittenBytes = 2 ** 19;
+
 /** Returns the number of written bytes. @throws as `requireOutputFile`; the signal's reason */
 export const saveOutput = async ({ file, pieces, mode, formatMark }: OutputFile, { signal, sleep }: WaitingHost) => {
   requireOutputFile(file);
@@ -319,17 +321,19 @@ export const saveOutput = async ({ file, pieces, mode, formatMark }: OutputFile,
   const pipe = tryStat(file)?.isFIFO() ? await openPipe(file, sleep, signal) : undefined;
   try {
     const draft = writeUserFile(file, () => openDraft(file, mode));
-    const write = (piece: string | Uint8Array) => {
-      if (formatMark) checksum = crc32(piece, checksum);
-      bytes += Buffer.byteLength(piece);
-      writeUserFile(file, () => draft.write(piece));
+    const write = async (piece: string | Uint8Array) => {
+      const whole = Buffer.from(piece);
+      for (let at = 0; at < whole.length; at += maxWrittenBytes) {
+        const part = whole.subarray(at, at + maxWrittenBytes);
+        if (formatMark) checksum = crc32(part, checksum);
+        bytes += part.length;
+        writeUserFile(file, () => draft.write(part));
+        if (breaks.isDue(16 * part.length)) await breaks.take();
+      }
     };
     try {
-      for await (const piece of pieces) {
-        write(piece);
-        if (breaks.isDue(16 * piece.length)) await breaks.take();
-      }
-      if (formatMark) write(formatMark(`rollcall: checksum ${checksum.toString(16)}`));
+      for await (const piece of pieces) await write(piece);
+      if (formatMark) await write(formatMark(`rollcall: checksum ${checksum.toString(16)}`));
       writeUserFile(file, draft.commit);
     } finally {
       draft.discard();

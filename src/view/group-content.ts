@@ -32,7 +32,7 @@ const readTrajectories = async (dataset: Dataset, group: number) => {
   const facts = readGroupFacts(dataset, group);
   const trajectories: ReadTrajectory[] = [];
   for (const [at, trajectory] of (await readGroupTrajectories(dataset, group)).entries()) {
-    if (breaks.isDue(trajectory.bytes.length)) await breaks.take();
+    if (breaks.isDue(4 * trajectory.bytes.length)) await breaks.take();
     trajectories.push(parseTrajectory(trajectory, at, facts[at]));
   }
   return trajectories;
@@ -71,11 +71,13 @@ const toPageFacts = (fact: RolloutFact) => {
   return others;
 };
 
+const readRestOfGroup = table.openRootReader(["trajectories"]);
+
 const readRest = (dataset: Dataset, group: number) => {
   const { groups, scan } = dataset;
   if (scan.parts.kindOf(groups.firstOf(group)) !== "group") return { exceptions: [], rest: "" };
   const bytes = readPartStart(getPart(dataset, groups.firstOf(group)));
-  const root = table.readRoot(bytes);
+  const root = readRestOfGroup(bytes);
   const list = table.memberAt(root, "trajectories");
   const { start, end } = list ? table.spanOf(list) : { start: bytes.length, end: bytes.length };
   const texts = table.elementsOf(table.memberAt(root, "exceptions")).map((exception) => {

@@ -1,5 +1,7 @@
 /** Formats the page, and exports a page that sends no requests. */
 import { createHash } from "node:crypto";
+import { formatJsonPieces, toRawJson } from "../json/raw-json.ts";
+import { Breaks } from "../system/breaks.ts";
 import type { Host } from "../system/host.ts";
 import type { GroupData, GroupRow, PageData } from "./answers.ts";
 import type { ViewInput } from "./group-content.ts";
@@ -41,14 +43,20 @@ const pageStart = "<!doctype html>\n<!-- a page by rollcall view -->\n";
 /** @throws Failure `input-changed`; the signal's reason */
 export const exportPage = async (input: ViewInput, { now, signal }: Host, redactJson: (json: string) => string) => {
   const { store } = await openSession(input, signal);
-  const formatBlock = (id: string, value: PageData | GroupData) =>
-    // Without `<`, no text can end the script element.
-    `<script type="application/json" id="${id}">${redactJson(JSON.stringify(value)).replaceAll("<", "\\u003c")}</script>\n`;
+  const breaks = new Breaks(signal);
+  const formatBlock = async (id: string, value: PageData | GroupData) => {
+    const pieces = [`<script type="application/json" id="${id}">`];
+    for (const piece of formatJsonPieces(toRawJson(value), "")) {
+      // Without `<`, no text can end the script element.
+      pieces.push(redactJson(piece).replaceAll("<", "\\u003c"));
+      if (breaks.isDue(8 * piece.length)) await breaks.take();
+    }
+    return [...pieces, "</script>\n"];
+  };
   const blocks: string[] = [];
   let bytes = 0;
   const rows: GroupRow[] = [];
   for (const facts of store.groups) {
-    signal.throwIfAborted();
     const { group } = facts;
     if (rows.length === exportLimits.groups) break;
     const data = await store.readGroup(group);
@@ -56,7 +64,7 @@ export const exportPage = async (input: ViewInput, { now, signal }: Host, redact
     if (bytes + size > exportLimits.bytes) continue;
     bytes += size;
     rows.push(await store.readRow(facts));
-    blocks.push(formatBlock(`group-${group}`, data));
+    for (const piece of await formatBlock(`group-${group}`, data)) blocks.push(piece);
   }
   const state = { ...store.state(), written: { at: new Date(now()).toISOString(), groups: rows.length } };
   const data = { count: store.count, state, charts: await store.charts(), rows };
@@ -66,7 +74,10 @@ export const exportPage = async (input: ViewInput, { now, signal }: Host, redact
 <meta name="referrer" content="no-referrer">
 <style>${pageStyle}</style>`;
   return {
-    pieces: [pageStart, ...formatDocument(head, [formatBlock("data", data), ...blocks, `<script>${script}</script>`])],
+    pieces: [
+      pageStart,
+      ...formatDocument(head, [...(await formatBlock("data", data)), ...blocks, `<script>${script}</script>`]),
+    ],
     groups: rows.length,
     trajectories: rows.reduce((sum, { size }) => sum + size, 0),
   };

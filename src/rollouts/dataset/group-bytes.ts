@@ -2,9 +2,9 @@
 
 import { setImmediate } from "node:timers/promises";
 import { crc32 } from "node:zlib";
-import { parseJson, replaceLineEnds, type Span } from "../../json/json-bytes.ts";
+import { parseJson, replaceLineEnds } from "../../json/json-bytes.ts";
 import { listSpellings } from "../../json/raw-json.ts";
-import { elementsOf, type JsonValue, memberAt, readRoot, spanOf } from "../../json/table.ts";
+import { elementsOf, type JsonValue, memberAt, openRootReader, readRoot, spanOf } from "../../json/table.ts";
 import { Breaks } from "../../system/breaks.ts";
 import { derivedFinishesKey } from "../facts.ts";
 import { groupClosing, groupOpening } from "../index/groups.ts";
@@ -144,9 +144,12 @@ const listTrajectories = (bytes: Uint8Array, { kind }: Pick<Part, "kind">): read
   return kind === "group" ? elementsOf(memberAt(root, "trajectories")) : root ? [root] : [];
 };
 
-export const sliceTrajectories = (bytes: Buffer, part: Pick<Part, "kind">): readonly Buffer[] => {
-  const slice = ({ start, end }: Span) => bytes.subarray(start, end);
-  return part.kind === "group" ? listTrajectories(bytes, part).map(spanOf).map(slice) : [bytes];
+/** Reads a large group in a moment. */
+const readOutline = openRootReader(["messages_and_choices"]);
+
+export const sliceTrajectories = (bytes: Buffer, { kind }: Pick<Part, "kind">): readonly Buffer[] => {
+  const spans = kind === "group" ? elementsOf(memberAt(readOutline(bytes), "trajectories")).map(spanOf) : undefined;
+  return spans?.map(({ start, end }) => bytes.subarray(start, end)) ?? [bytes];
 };
 
 export type SourceTrajectory = Readonly<{ bytes: Buffer; position: { file: string; line: number } }>;
