@@ -24,9 +24,14 @@ export const isResult = (message: raw.RawJson) => /^(?:tool|function)$/.test(raw
 
 /** Returns the reasoning of a message without repetitions. */
 export const listThoughts = (message: raw.RawJson): readonly string[] => {
-  const texts = thoughtKeys.map((key) => textsOf(parseJson(raw.findMember(message, key)?.json ?? "")?.value).join(""));
+  const texts = thoughtKeys.map((key) => {
+    const value = raw.findValue(message, key);
+    return value?.kind === "text" ? value.text : raw.itemsOf(value).map(textOfPart).join("");
+  });
   return [...new Set(texts)].filter((text) => text !== "");
 };
+
+const textOfPart = (part: raw.RawJson) => (part.kind === "text" ? part.text : raw.textAt(part, "text"));
 
 /** A message of OpenAI's older API has one call, without an id. */
 export const callsOf = (message: raw.RawJson): readonly raw.RawJson[] => {
@@ -37,7 +42,7 @@ export const callsOf = (message: raw.RawJson): readonly raw.RawJson[] => {
 /** Returns the object with the name and the arguments of a call. */
 export const calleeOf = (call: raw.RawJson) => raw.findValue(call, "custom") ?? raw.findValue(call, "function") ?? call;
 
-/** Returns the texts of a content, or of reasoning. */
+/** Returns the texts of a content. */
 export const textsOf = (content: unknown) => {
   const parts: readonly unknown[] = Array.isArray(content) ? content : [{ text: content }];
   return parts.flatMap((part) => {

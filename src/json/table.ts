@@ -136,8 +136,8 @@ export const openRootReader = (leafKeys: readonly string[], maxNodes?: number): 
 const maxValues = 2 ** 20;
 
 /** The reader omits the content of `leafKeys`. It returns undefined if the body is not JSON or has too many values. */
-export const openBodyReader = (leafKeys: readonly string[]) => {
-  const read = openRootReader(leafKeys, maxValues);
+export const openBodyReader = (leafKeys: readonly string[], maxNodes = maxValues) => {
+  const read = openRootReader(leafKeys, maxNodes);
   return (bytes: Uint8Array) => {
     try {
       return read(bytes);

@@ -3,7 +3,7 @@ import { isUtf8 } from "node:buffer";
 import * as z from "zod/mini";
 import { isObject, type JsonObject, parseWithDigits, replaceNonFinite, toBuffer } from "../../json/json-bytes.ts";
 import * as raw from "../../json/raw-json.ts";
-import { findFault } from "../../json/reader.ts";
+import { openBodyReader } from "../../json/table.ts";
 
 /** Undefined if the reply is not JSON. `invalidPath` is a dotted path. */
 type ReplyResult<Value> = { readonly value: Value } | { readonly invalidPath: string } | undefined;
@@ -42,6 +42,8 @@ const findMark = (reply: JsonObject, length: number, { link = "" }: ReplyHeaders
 
 const isStated = (value: unknown) => (typeof value === "string" ? value.trim() !== "" : Boolean(value));
 
+const readOutline = openBodyReader(["data"]);
+
 const List = z.looseObject({ data: z.nullable(z.array(z.unknown())) });
 
 /** Reads `{"data":[{…},null,…]}` or `{"data":null}`. */
@@ -49,7 +51,8 @@ export const listReader =
   <Model>(entry: z.ZodMiniType<Model>): ReplyReader<ReplyList<Model>> =>
   (bytes, headers = {}) => {
     const text = toBuffer(bytes).toString("utf8");
-    const parsed = parseWithDigits(text);
+    // The outline is read in a moment, also if millions of brackets are open.
+    const parsed = readOutline(bytes) && parseWithDigits(text);
     if (!parsed) return undefined;
     const list = List.safeParse(parsed.value);
     if (!list.success) return { invalidPath: list.error.issues[0]?.path.join(".") ?? "" };
@@ -79,9 +82,12 @@ export const listReader =
 const hasError = (reply: raw.RawJson) =>
   !["null", '""', "false"].includes(raw.findMember(reply, "error")?.json ?? "null");
 
+/** More than any call has. Millions of open brackets would take long. */
+const readWhole = openBodyReader([], 2 ** 22);
+
 /** Reads `{"call":{…}}` or `{"call":null}` as text, because a call can be large. NaN and Infinity become texts. */
 export const readCallReply: ReplyReader<raw.RawJson> = (bytes) => {
-  if (findFault(bytes)) {
+  if (!readWhole(bytes)) {
     const finite = replaceNonFinite(toBuffer(bytes), JSON.stringify);
     return finite.length > bytes.length ? readCallReply(finite) : undefined;
   }
