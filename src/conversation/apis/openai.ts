@@ -215,17 +215,20 @@ const toRowMessage = (message: Value, added?: AddedIds["added"]): Json => {
 };
 
 /** Arrow writes null for each key that only other rows have. Null can also be a content or an argument. */
-const removeNulls = (value: Value, isMessage = true): Json => {
-  if (!value.canHaveNulls || !value.raw.includes("null")) return value;
+const removeNulls = (value: Value, isMessage = true): Json =>
+  value.canHaveNulls && value.raw.includes("null") ? removeInnerNulls(value, isMessage) : value;
+
+const removeInnerNulls = (value: Value, isMessage: boolean): Json => {
+  if (!value.canHaveNulls) return value;
   if (value.isList) {
     const items = value.items();
-    const kept = items.map((item) => removeNulls(item, isMessage));
+    const kept = items.map((item) => removeInnerNulls(item, isMessage));
     return kept.every((item, at) => item === items[at]) ? value : kept;
   }
   const members = value.members();
   const kept = members.flatMap(([key, member]): readonly (readonly [string, Json])[] => {
     if (isMessage && key === "arguments") return [[key, member]];
-    return member.isNull && !(isMessage && key === "content") ? [] : [[key, removeNulls(member, isMessage)]];
+    return member.isNull && !(isMessage && key === "content") ? [] : [[key, removeInnerNulls(member, isMessage)]];
   });
   const isSame = kept.length === members.length && kept.every(([, member], at) => member === members[at]?.[1]);
   return isSame ? value : new Map(kept);
