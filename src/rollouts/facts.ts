@@ -77,7 +77,7 @@ const list = [
   {
     name: "characters",
     about:
-      "code points of the content, the reasoning and the arguments of tool calls in these turns. If a turn has the reasoning under two names, the longer one",
+      "code points of the content, the reasoning and the arguments of tool calls in the turns. If a turn has the reasoning under two names, the longer one",
     type: "count",
     isLength: true,
     inGroup: "mean",
@@ -103,21 +103,21 @@ const list = [
   },
   {
     name: "tool_calls",
-    about: "tool calls in these turns",
+    about: "tool calls in the turns",
     type: "count",
     inGroup: "sum",
     ranks: [4, 7],
   },
   {
     name: "tool_errors",
-    about: "results of these calls, and results without a known call, that are marked as errors (see below)",
+    about: "results of the calls in the turns, and results without a known call, that are marked as errors (see below)",
     type: "count",
     inGroup: "sum",
     ranks: [3, 6],
   },
   {
     name: "unanswered",
-    about: "of these calls, those before the last message without a result",
+    about: "tool calls in the turns before the last message that have no result",
     type: "count",
     inGroup: "sum",
     ranks: [7, 8],

@@ -15,7 +15,7 @@ const folder = mkdtempSync(join(tmpdir(), "output-"));
 const commands: readonly (readonly string[])[] = [
   ["log", "m", b, "--split", "train", "--local"],
   ["check", b],
-  [],
+  ["convert", b, "--out", join(folder, "groups.jsonl")],
   ["stats", tools],
   ["stats", b, "--each", "trajectory"],
   ["compare", a, b],
@@ -75,5 +75,14 @@ describe("docs/reference/output.md", { tags: "slow" }, () => {
       if (names.length > 0) different.push({ command, names });
     }
     expect(different).toEqual([]);
+  });
+
+  it("has only keys that --fields accepts", async () => {
+    for (const [at, command] of commands.slice(0, 8).entries()) {
+      if (command.length === 0 || command.includes("--each")) continue;
+      const keys = Object.keys(documents[at] ?? {}).join(",");
+      const { stderr } = await runRollcall([...command, "--json", "--fields", keys], { env: newHome() });
+      expect(stderr, command[0]).not.toContain("invalid --fields");
+    }
   });
 });
