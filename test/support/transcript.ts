@@ -301,10 +301,6 @@ const openStage = (folder: string, service: Service) => {
         return [];
       case "cat":
         return existsSync(first) ? marked(">", readFileSync(first, "utf8")) : ["> (there is no such file)"];
-      case "data":
-        return readFileSync(first, "utf8")
-          .split("\n")
-          .flatMap((one) => (one.startsWith('<script type="application/json"') ? [`> ${visible(one)}`] : []));
       case "ls":
         // In this process, libsql deletes the files next to a closed database only after a garbage collection.
         return readdirSync(first || ".")
