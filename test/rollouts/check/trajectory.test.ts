@@ -151,7 +151,18 @@ describe("the facts of a trajectory", () => {
       ],
       { callsTools: true, characters: 3, training: "message untooled" },
     ],
+    [
+      "do not count the reasoning of a turn that was not sampled",
+      [...sampled, said([{ type: "thinking", thinking: "hm" }]), choice("a")],
+      { characters: 6 },
+    ],
     ["have tools", sampled, { training: "choice unscored tools" }, '"tools":[]'],
+    [
+      "lack tools that are null",
+      sampled,
+      { training: "choice unscored", problems: ["element-type tools"] },
+      '"tools":null',
+    ],
     [
       "have a time with an offset",
       sampled,
