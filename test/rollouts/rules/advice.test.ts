@@ -25,6 +25,11 @@ describe("the advice for a value without messages_and_choices", () => {
     [{ messages: turns, reward: 1 }, "pass --from openai-chat", true],
     [{ messages: JSON.stringify(turns), reward: "0.5" }, "pass --from openai-chat", true],
     [{ messages: "[{'role': 'user'}]" }, "write `messages` as JSON (in Python, with json.dumps, not with str)", true],
+    [
+      { messages: "\n[ {'role': 'user'}]" },
+      "write `messages` as JSON (in Python, with json.dumps, not with str)",
+      true,
+    ],
     [{ prompt: "q", completion: "a" }, "pass --from trl", true],
     [{ prompt: turns, completions: [turns] }, "pass --from trl", true],
     [{ prompt: "q", answer: "a", score: 1 }, "pass --from trl --reward-from score", true],
