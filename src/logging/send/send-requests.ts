@@ -51,19 +51,18 @@ const runRequest = async (delivery: Delivery, request: PlannedRequest) => {
   }
 };
 
-/** Returns false if the request was not attempted. */
 const sendRequest = async (delivery: Delivery, request: PlannedRequest) => {
   const { dataset, runLedger, dedupKeys, sent } = delivery;
   const { groups, bytes, recorded: earlier } = request;
   if (!earlier && bytes > delivery.cutLimit && groups.length > 1) {
     recutQueue(delivery, groups);
-    return false;
+    return;
   }
   reportProgress(delivery);
   for (const [at, source] of dataset.sources.entries()) {
     if ((await source.touched?.()) === true) await verifySource(dataset, at);
   }
-  if (earlier && !(await runLedger.recordRetry(earlier))) return false;
+  if (earlier && !(await runLedger.recordRetry(earlier))) return;
   const recorded =
     earlier ??
     (await runLedger.recordRequest({
@@ -74,7 +73,7 @@ const sendRequest = async (delivery: Delivery, request: PlannedRequest) => {
     }));
   if ("claimed" in recorded) {
     requeueUnclaimed(delivery, request, recorded.claimed);
-    return false;
+    return;
   }
   sent.attempted++;
   sent.attemptedBytes += bytes;
@@ -87,7 +86,6 @@ const sendRequest = async (delivery: Delivery, request: PlannedRequest) => {
   };
   const attempt = await attemptRequest(delivery, sentRequest);
   queueFirst(delivery, await finishRequest(delivery, sentRequest, attempt));
-  return true;
 };
 
 const queueFirst = (delivery: Delivery, requests: readonly PlannedRequest[]) => {
