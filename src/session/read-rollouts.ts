@@ -115,7 +115,7 @@ const describeSilent = ({ silent, reward }: rollouts.Dataset["scan"]["tally"]) =
   others.merge(silent, -1);
   const ofOthers = others.count === 0 ? "" : `, of the others ${formatForDisplay(others.mean)}`;
   const count = `${silent.count} of ${pluralize(reward.count, "trajectory ends", "trajectories end")}`;
-  return `${count} with an answer without text (mean reward ${formatForDisplay(silent.mean)}${ofOthers})`;
+  return `${count} with an empty answer (mean reward ${formatForDisplay(silent.mean)}${ofOthers})`;
 };
 
 const openNotices =

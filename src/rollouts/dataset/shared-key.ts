@@ -120,12 +120,13 @@ interface TriedGroup {
 const openTrial = (names: readonly string[], isByFile = false) => {
   const open = new Map(names.map((name) => [name, new Map<string, TriedGroup>()]));
   const readPrompt = openPromptReader();
+  const tasks = new Set<string | undefined>();
   let count = 0;
   const fits = (name: string, groups: readonly TriedGroup[]) => {
     const [first] = groups;
     const isKnown = name === promptKey || groupKeyNames.includes(name.split(".").at(-1) ?? "");
-    // Of rollouts whose tasks contain a session or a time, only an id with groups of equal size can name the group.
-    const isEven = groups.length > 1 && groups.every(({ size }) => size === first?.size);
+    // If each task contains a session or a time, so that none repeats, an id with groups of equal size names the group.
+    const isEven = tasks.size === count && groups.length > 1 && groups.every(({ size }) => size === first?.size);
     if (groups.length === count) return false;
     if (groups.some(({ isMixed }) => isMixed)) return !isKnown && isEven && idWords.test(name);
     return isKnown || groups.some(({ task }) => task !== first?.task);
@@ -141,6 +142,7 @@ const openTrial = (names: readonly string[], isByFile = false) => {
       const keys = new Map(listKeys(value).map(({ name, text }) => [name, `${shorten(text)}${file}`]));
       if (prompt !== undefined && !keys.has(promptKey)) keys.set(promptKey, prompt);
       const task = prompt === undefined ? undefined : readTask(value);
+      tasks.add(task);
       count++;
       for (const [name, groups] of open) {
         const key = keys.get(name);

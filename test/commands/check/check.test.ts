@@ -28,7 +28,7 @@ describe("rollcall check", () => {
       JSON.stringify({ messages_and_choices: [{ message: { role: "assistant", ...message } }], reward });
     const lines = [...silent.map((message) => toLine(message, 0.25)), ...others.map((message) => toLine(message, 1))];
     const { document: found } = await document([], { stdin: lines.join("\n") });
-    const note = "3 of 6 trajectories end with an answer without text (mean reward 0.25, of the others 1)";
+    const note = "3 of 6 trajectories end with an empty answer (mean reward 0.25, of the others 1)";
     expect(found).toMatchObject({ notes: expect.arrayContaining([note]) });
   });
 

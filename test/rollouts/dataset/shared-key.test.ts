@@ -46,6 +46,7 @@ describe("the key to group trajectories by", () => {
       "group_index",
       ["a", "b", "c", "d"].map((p, at) => ({ group_index: at >> 1, p })),
     ],
+    ["not an id of runs with equal tasks", "prompt", ["a", "b", "a", "b"].map((p, at) => ({ run_id: at >> 1, p }))],
     ["not a number of several prompts", undefined, ["a", "b", "c", "d"].map((p, at) => ({ rollout_idx: at % 2, p }))],
     ["of one prompt each", "task_id", [{ task_id: 1 }, { task_id: 2, p: "r" }, { task_id: 1 }, { task_id: 2, p: "r" }]],
     ["another one", "uid", [1, 1, 2, 2].map((uid, at) => ({ task_id: at % 2, uid, p: `${uid}` }))],

@@ -173,7 +173,7 @@ itTells("a row with %s", [
   [
     "an empty answer",
     [chat(), chat({ messages: [user("q"), said("", { reasoning_content: "t" })], reward: 0 })],
-    "1 of 2 trajectories end with an answer without text (mean reward 0, of the others 1)",
+    "1 of 2 trajectories end with an empty answer (mean reward 0, of the others 1)",
   ],
   ["a call without a text", [chat({ messages: [user("q"), said("", { tool_calls: [{ name: "f" }] })] })], "no:without"],
   [
