@@ -6,6 +6,7 @@ import { formatPosition } from "../text/sentences.ts";
 import { nameProgram } from "../text/shell-words.ts";
 import type { TextCleaner } from "./cleaner.ts";
 import type { Screen } from "./screen.ts";
+import type { Section } from "./views.ts";
 
 export type BuildReport = Readonly<{
   title: string;
@@ -122,6 +123,13 @@ const listProblemBlocks = (report: BuildReport, quote: TextCleaner) => {
   ];
 };
 
+/** Formats the lines of sections as tables. The caller shows sentences in another way. */
+export const formatSections = (sections: readonly Section[], quote: TextCleaner): readonly string[] =>
+  sections.map(({ title = "", lines = [] }) => {
+    const rows = lines.filter(({ kind }) => kind !== "sentence").map(({ label, text }) => [quote(label), quote(text)]);
+    return rows.length === 0 ? "" : [[title, ""], ["---", "---"], ...rows].map(formatRow).join("\n");
+  });
+
 /** Returns a code span of one line, in which no Markdown, HTML, link or name of a user has an effect. */
 export const quoteCode = (text: string) => {
   const line = text.replaceAll(/\s+/g, " ").trim();
@@ -134,8 +142,10 @@ export const quoteCode = (text: string) => {
   return `${fence}${padding}${cell}${padding}${fence}`;
 };
 
+const formatRow = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
+
 /** @param rows cells that are Markdown. Cells after the first are aligned to the right */
 export const formatTable = (headings: readonly string[], rows: readonly (readonly string[])[]) => {
   const lines = [headings, headings.map((_, at) => (at === 0 ? "---" : "---:")), ...rows];
-  return rows.length === 0 ? "" : lines.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+  return rows.length === 0 ? "" : lines.map(formatRow).join("\n");
 };

@@ -33,9 +33,11 @@ export const printWarnings = async ({ screen }: Context, { sources, scan }: Data
 };
 
 /** Names the rules of warnings that would hide the result of a command. Its document has the warnings. */
-export const noteWarnings = ({ screen }: Context, { scan }: Dataset, typed: InputOptions) => {
-  const warnings = scan.problems.counts.filter(({ severity }) => severity === "warning");
-  const rules = warnings.map(({ rule, count }) => `${count} ${rule}`).join(", ");
+export const noteWarnings = ({ screen }: Context, datasets: readonly Dataset[], typed: InputOptions) => {
+  const counts = new Map<string, number>();
+  for (const { rule, severity, count } of datasets.flatMap(({ scan }) => scan.problems.counts))
+    if (severity === "warning") counts.set(rule, (counts.get(rule) ?? 0) + count);
+  const rules = Array.from(counts, ([rule, count]) => `${count} ${rule}`).join(", ");
   if (rules === "" || screen.isForProgram) return;
   screen.notice(`${nameInput(typed)} has warnings: ${rules} (${adviseToCheck(typed)})`);
 };

@@ -28,15 +28,13 @@ type ReadNeeds = Partial<
     settings?: Settings;
     /** The text of the progress. Default: the caller shows the progress. */
     label?: string;
-    /** The input that notices name, if a command has several. */
-    subject?: string;
   }>;
 
 /** Reads rollouts, closes them at the end of the run, and prints notes about them. */
 export const readRollouts = async (context: Context, typed: InputOptions, needs: ReadNeeds) => {
   const dataset = await openRollouts(context, typed, needs);
   attachDataset(context, dataset);
-  printInputNotes(context, dataset, typed, needs.subject);
+  printInputNotes(context, dataset, typed);
   return dataset;
 };
 
@@ -44,7 +42,7 @@ export const readRollouts = async (context: Context, typed: InputOptions, needs:
 export const openRollouts = async (
   context: Context,
   typed: InputOptions,
-  { settings: given, label, subject, ...needs }: ReadNeeds,
+  { settings: given, label, ...needs }: ReadNeeds,
 ) => {
   const { host, screen } = context;
   const settings = given ?? (await readEffectiveSettings(context));
@@ -63,8 +61,7 @@ export const openRollouts = async (
     const dataset = await rollouts.readDataset(options);
     const { repeatedFiles: repeated = [] } = dataset;
     const files = pluralize(repeated.length, "repeated file");
-    if (repeated.length > 0)
-      openNotices(context, subject)(`read ${files} only once: ${formatList(repeated, maxNames)}`);
+    if (repeated.length > 0) screen.notice(`read ${files} only once: ${formatList(repeated, maxNames)}`);
     return dataset;
   };
   return await read().finally(progress?.stop);
@@ -118,15 +115,9 @@ const describeSilent = ({ silent, reward }: rollouts.Dataset["scan"]["tally"]) =
   return `${count} with an empty answer (mean reward ${formatForDisplay(silent.mean)}${ofOthers})`;
 };
 
-const openNotices =
-  ({ screen }: Context, subject: string | undefined) =>
-  (text: string) =>
-    screen.notice(subject === undefined || text.startsWith(subject) ? text : `${subject}: ${text}`);
-
-/** @param subject the input that the notes name, if a command has several */
-export const printInputNotes = (context: Context, dataset: rollouts.Dataset, typed: InputOptions, subject?: string) => {
+export const printInputNotes = ({ screen }: Context, dataset: rollouts.Dataset, typed: InputOptions) => {
   const notes = listInputNotes(dataset, typed);
-  notes.forEach(openNotices(context, subject));
+  notes.forEach(screen.notice);
   return notes;
 };
 

@@ -8,8 +8,7 @@ import { openRowReader, readExceptionKeys } from "../rollouts/dataset/prompt-tex
 import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
 import { isCutOff } from "../rollouts/facts.ts";
 import { formatKeyText } from "../rollouts/index/group-key.ts";
-import { rewardTolerance } from "../rollouts/index/metrics.ts";
-import { computeMoments, findBounds } from "../rollouts/index/sums.ts";
+import { computeMoments, findBounds, rewardTolerance } from "../rollouts/index/sums.ts";
 import { getFacts, type RolloutFact, readGroupFacts } from "../rollouts/stats/fact-rows.ts";
 import { Breaks } from "../system/breaks.ts";
 import { appendTo } from "../text/lists.ts";

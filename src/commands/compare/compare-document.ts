@@ -1,11 +1,13 @@
-/** Defines the document of `rollcall compare`, and lists and formats its means by their names. */
+/** Defines the document of `rollcall compare`, lists its means by name, and judges the rewards. */
 import type { ProblemDocument } from "../../failure.ts";
 import type { KeyColumn } from "../../output/views.ts";
-import { rewardTolerance } from "../../rollouts/index/metrics.ts";
-import type { Compared } from "../../rollouts/stats/compare.ts";
-import { formatForDisplay } from "../../text/units.ts";
+import { rewardTolerance } from "../../rollouts/index/sums.ts";
+import { type Compared, findSign } from "../../rollouts/stats/compare.ts";
+import { pluralize } from "../../text/sentences.ts";
+import { formatForDisplay, roundForDisplay } from "../../text/units.ts";
 
 export interface CompareDocument extends Compared {
+  readonly verdict: string;
   /** The pairs whose reward changed most. */
   readonly changed: readonly ChangedPair[];
   readonly warnings: readonly ProblemDocument[];
@@ -18,14 +20,24 @@ export type ChangedPair = Readonly<
 >;
 
 export const documentKeys: readonly (keyof CompareDocument)[] = [
-  ...(["a", "b", "exceptions", "paired", "only_a", "only_b", "failed_a", "failed_b", "without_prompt"] as const),
-  ...(["reward", "reward_of_all", "pass", "causes", "facts", "tools", "transitions", "divisions"] as const),
-  ...(["settings", "metrics", "finish_reasons", "changed", "warnings", "notes"] as const),
+  ...(["verdict", "a", "b", "exceptions", "paired", "only_a", "only_b", "failed_a", "failed_b"] as const),
+  ...([
+    "without_prompt",
+    "other_prompts",
+    "reward",
+    "reward_of_all",
+    "pass",
+    "causes",
+    "facts",
+    "tools",
+    "transitions",
+  ] as const),
+  ...(["divisions", "settings", "metrics", "finish_reasons", "changed", "warnings", "notes"] as const),
 ];
 
 type Measure = Omit<Compared["pass"][number], "k" | "pairs" | "all"> & Readonly<{ name: string; pairs: number | null }>;
 /** A measure of at least one pair. */
-export type ChangedMeasure = NonNullable<Compared["metrics"]>[number];
+export type ChangedMeasure = Omit<NonNullable<Compared["metrics"]>[number], "p">;
 
 type Measures = Pick<Compared, "reward" | "pass" | "metrics">;
 
@@ -36,12 +48,16 @@ const listMeasures = ({ reward, pass, metrics }: Measures): readonly Measure[] =
 ];
 
 /** Metrics are never named `reward`, but can be named like another row. */
-const nameMetric = (name: string) => (/^(?:exceptions|pass@\d+)$/.test(name) ? `metrics.${name}` : name);
+const nameMetric = (name: string) => (/^(?:verdict|exceptions|pass@\d+)$/.test(name) ? `metrics.${name}` : name);
 
-/** The last row has the exceptions of all groups, paired or not. */
-export const listRows = (compared: Compared): readonly Measure[] => {
+type Row = Measure & Readonly<{ verdict?: string }>;
+
+/** The first row has the verdict, and the last row the exceptions of all groups, paired or not. */
+export const listRows = ({ verdict, ...compared }: CompareDocument): readonly Row[] => {
   const { a, b } = compared.exceptions;
-  return [...listMeasures(compared), { name: "exceptions", pairs: null, a, b, difference: b - a, ci95: null }];
+  const noMeans = { pairs: null, a: null, b: null, difference: null, ci95: null };
+  const exceptions = { name: "exceptions", ...noMeans, a, b, difference: b - a };
+  return [{ name: "verdict", ...noMeans, verdict }, ...listMeasures(compared), exceptions];
 };
 
 export const listChanges = (measures: Measures): readonly ChangedMeasure[] =>
@@ -57,12 +73,78 @@ export const formatSigned = (value: number) => {
   return value > 0 ? `+${formatForDisplay(value)}` : formatForDisplay(value);
 };
 
-export const rowColumns: readonly KeyColumn<Measure>[] = [
+/** JSON has all digits. */
+const rounded = (name: string, read: (row: Row) => number | null | undefined): KeyColumn<Row> => {
+  const value = (row: Row) => {
+    const number = read(row);
+    return typeof number === "number" ? roundForDisplay(number) : undefined;
+  };
+  return { name, rank: 0, value };
+};
+
+export const rowColumns: readonly KeyColumn<Row>[] = [
   { name: "name", rank: 0 },
   { name: "pairs", rank: 1 },
-  { name: "a", rank: 0 },
-  { name: "b", rank: 0 },
-  { name: "difference", rank: 0 },
-  { name: "ci95_low", rank: 0, value: ({ ci95 }) => ci95?.[0] },
-  { name: "ci95_high", rank: 0, value: ({ ci95 }) => ci95?.[1] },
+  rounded("a", ({ a }) => a),
+  rounded("b", ({ b }) => b),
+  rounded("difference", ({ difference }) => difference),
+  rounded("ci95_low", ({ ci95 }) => ci95?.[0]),
+  rounded("ci95_high", ({ ci95 }) => ci95?.[1]),
+  { name: "verdict", rank: 0, value: ({ verdict }) => verdict },
 ];
+
+type Judged = Pick<Compared, "reward" | "transitions">;
+
+/** Fewer pairs have no interval. */
+export const minPairs = 3;
+
+/** With fewer pairs, the t interval depends much on the distribution of the differences. */
+const fewPairs = 20;
+
+/** True if the whole interval is below -`minEffect`. */
+export const isRegression = (reward: Judged["reward"], minEffect: number) => {
+  const [, high = 0] = reward?.ci95 ?? [];
+  return high < -Math.max(minEffect, rewardTolerance);
+};
+
+/** Returns undefined if the differences of all known rewards are finite. */
+export const explainOverflow = ({ reward, transitions }: Judged) => {
+  const known = transitions.filter(({ from, to }) => from !== "failed" && to !== "failed");
+  const count = known.reduce((sum, { prompts }) => sum + prompts, 0) - (reward?.pairs ?? 0);
+  if (count === 0) return undefined;
+  return `the difference of the rewards of ${pluralize(count, "pair")} is outside of the range of 64-bit floats`;
+};
+
+/** True if chance hardly ever makes such a difference. */
+export const isSure = (reward: Judged["reward"]) =>
+  findSign(reward) !== 0 && Math.abs(reward?.difference ?? 0) > (reward?.detectable ?? 0);
+
+export const judgeReward = (judged: Judged, minEffect = 0) => {
+  const { reward } = judged;
+  const pairs = reward?.pairs ?? 0;
+  const caution =
+    pairs < fewPairs && pairs >= minPairs ? ` ${pairs} pairs are few, so this can change with more data.` : "";
+  const chance =
+    findSign(reward) !== 0 && !isSure(reward) ? " Without a true difference, 1 of 20 comparisons says this." : "";
+  return `${describeReward(judged, minEffect)}${chance}${caution}`;
+};
+
+const describeReward = ({ reward, transitions }: Judged, minEffect: number) => {
+  if (!reward)
+    return `Nothing is compared, because ${explainOverflow({ reward, transitions }) ?? "no pair has rewards"}.`;
+  const sign = findSign(reward);
+  const { pairs, a, b, difference, ci95, detectable } = reward;
+  const change = `${formatForDisplay(a)} → ${formatForDisplay(b)}, difference ${formatSigned(difference)}`;
+  if (pairs < minPairs) return `${pairs === 1 ? "One pair is" : "Two pairs are"} too few to judge: ${change}.`;
+  if (!ci95) return "The interval is unknown, because the rewards are too large.";
+  const interval = `between ${ci95.map(formatSigned).join(" and ")}`;
+  if (sign === 0) {
+    const known = `a difference of ${formatForDisplay(detectable ?? 0)} would show in four of five cases`;
+    const detail = detectable ? ` (${known})` : "";
+    return `No difference that this data can show: ${formatSigned(difference)}, ${interval}${detail}.`;
+  }
+  if (sign > 0) return `The mean reward of b is higher: ${change}, ${interval}.`;
+  const isProven = isRegression(reward, minEffect);
+  const caveat = isProven ? "" : `, but the loss can be less than ${minEffect}`;
+  return `The mean reward of b is lower${caveat}: ${change}, ${interval}.`;
+};

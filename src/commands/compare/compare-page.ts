@@ -1,33 +1,34 @@
-/** Prints a comparison of two runs as a page. */
-import { printPage } from "../../output/page.ts";
+/** Lists the sections of a comparison of two runs, for a page and for a report to GitHub Actions. */
+import type { Failure, Problem } from "../../failure.ts";
+import { formatSections, printReport } from "../../output/ci-report.ts";
+import type { TextCleaner } from "../../output/cleaner.ts";
 import type { Screen } from "../../output/screen.ts";
 import type { Line, Section } from "../../output/views.ts";
+import { findSign } from "../../rollouts/stats/compare.ts";
 import { pluralize } from "../../text/sentences.ts";
 import { formatForDisplay, formatShare } from "../../text/units.ts";
 import type { CompareOptions } from "./command.ts";
-import { type ChangedMeasure, type CompareDocument, formatSigned, listChanges } from "./compare-document.ts";
-import { findSign, judgeReward } from "./verdict.ts";
+import {
+  type ChangedMeasure,
+  type ChangedPair,
+  type CompareDocument,
+  formatSigned,
+  isRegression,
+  listChanges,
+} from "./compare-document.ts";
 import { listNext, listSources, listWarnings, nameSources } from "./where-from.ts";
 
-export const printComparePage = async (screen: Screen, document: CompareDocument, files: CompareOptions) => {
+export const listSections = (document: CompareDocument, files: CompareOptions): readonly Section[] => {
   const { pass, metrics, finish_reasons, changed } = document;
-  const sections: readonly Section[] = [
-    {
-      lines: [...listWarnings(document), ...listReward(document, files), ...listCounts(document, files)],
-    },
+  const toLine = ({ name: label, pairs, ...change }: ChangedMeasure) => {
+    return { label, text: `${formatChange(change)}, ${pluralize(pairs, "pair")}` };
+  };
+  return [
+    { lines: [...listWarnings(document), ...listReward(document), ...listCounts(document, files)] },
     { title: nameSources(document), lines: listSources(document) },
     { title: "Prompts that changed most", lines: changed.flatMap(listPair) },
-    {
-      title: "Solved",
-      lines: listChanges({ reward: null, pass, metrics: null }).map((change) => ({
-        label: change.name,
-        text: `${formatChange(change)}, ${pluralize(change.pairs, "pair")}`,
-      })),
-    },
-    {
-      title: "Metrics",
-      lines: (metrics ?? []).map((metric) => ({ label: metric.name, text: formatChange(metric) })),
-    },
+    { title: "Solved", lines: listChanges({ reward: null, pass, metrics: null }).map(toLine) },
+    { title: "Metrics", lines: (metrics ?? []).map(toLine) },
     {
       title: "Last finish reasons",
       lines: (finish_reasons ?? []).map(({ name, a, b }) => ({
@@ -37,11 +38,10 @@ export const printComparePage = async (screen: Screen, document: CompareDocument
     },
     { title: "Next", lines: listNext(files).map((text) => ({ label: "", text, kind: "command" })) },
   ];
-  await printPage(screen, { sections });
 };
 
 /** Returns the counts of each input, and of the pairs. */
-export const listCounts = (
+const listCounts = (
   { a, b, paired, only_a, only_b, failed_a, failed_b, without_prompt }: CompareDocument,
   files: CompareOptions,
 ): readonly Line[] => {
@@ -57,30 +57,58 @@ export const listCounts = (
   ];
 };
 
-export const formatChange = ({ a, b, difference, ci95 }: Omit<ChangedMeasure, "name" | "pairs">) => {
+const formatChange = ({ a, b, difference, ci95 }: Omit<ChangedMeasure, "name" | "pairs">) => {
   const interval = ci95 ? `, between ${ci95.map(formatSigned).join(" and ")} (95 % interval)` : "";
   return `${formatForDisplay(a)} → ${formatForDisplay(b)}, difference ${formatSigned(difference)}${interval}`;
 };
 
-const listReward = (document: CompareDocument, { minEffect }: CompareOptions): readonly Line[] => {
-  const { reward } = document;
+const listReward = ({ reward, verdict }: CompareDocument): readonly Line[] => {
   const sign = findSign(reward);
   const tone = sign > 0 ? "good" : sign < 0 ? "bad" : undefined;
   const changed = reward ? `${reward.better} better, ${reward.worse} worse, ${reward.equal} equal` : "";
   return [
-    { label: "result", text: judgeReward(document, minEffect), tone, kind: "sentence" },
+    { label: "result", text: verdict, tone, kind: "sentence" },
     ...(changed ? [{ label: "prompts", text: changed }] : []),
   ];
 };
 
-type ChangedPrompt = CompareDocument["changed"][number];
-
-export const formatPositions = ({ a, b, at_a, at_b }: ChangedPrompt) =>
-  `${formatForDisplay(a)} → ${formatForDisplay(b)}, at ${at_a} and ${at_b}`;
-
-export const formatPrompt = ({ key, prompt }: ChangedPrompt) => (key === null ? prompt : `${key}: ${prompt}`);
-
-const listPair = (pair: ChangedPrompt): readonly Line[] => [
-  { label: formatSigned(pair.difference), text: formatPositions(pair) },
-  { label: "", text: formatPrompt(pair), tone: "faint" },
+const listPair = ({ key, prompt, a, b, difference, at_a, at_b }: ChangedPair): readonly Line[] => [
+  {
+    label: formatSigned(difference),
+    text: `${formatForDisplay(a)} → ${formatForDisplay(b)}, at ${at_a} and ${at_b}`,
+  },
+  { label: "", text: key === null ? prompt : `${key}: ${prompt}`, tone: "faint" },
 ];
+
+export interface ReportedComparison {
+  readonly typed: CompareOptions;
+  /** Undefined if both inputs are valid. */
+  readonly failure: Failure | undefined;
+  /** Undefined if an input is unreadable. */
+  readonly document?: CompareDocument;
+  readonly problems?: readonly Problem[];
+}
+
+/** @throws Failure `output-unwritable` */
+export const printComparisonReport = async (screen: Screen, comparison: ReportedComparison) => {
+  const { typed, failure, document, problems = failure?.details.problems ?? [] } = comparison;
+  const errors = problems.filter(({ severity }) => severity === "error");
+  // Without a failure, the groups with errors were skipped.
+  const shown = failure ? errors : errors.map((problem) => ({ ...problem, severity: "warning" as const }));
+  const sections = document ? listSections(document, typed) : [];
+  const isFailure = document ? isRegression(document.reward, typed.minEffect ?? 0) : true;
+  const [summary, ...others] = sections.slice(0, 3).map(({ lines = [] }) => lines);
+  const details = [...(summary ?? []).filter(({ tone }) => tone === "warning"), ...others.flat()];
+  const text = [
+    document?.verdict ?? failure?.message ?? "",
+    ...details.map(({ label, text }) => (label === "" ? text : `${label}: ${text}`)),
+  ].join("\n");
+  const notes = [...new Set(document?.notes)].map((note) => ({ label: "note", text: note }));
+  const listBlocks = (quote: TextCleaner) => [
+    `### Comparison of ${quote(typed.a)} and ${quote(typed.b)}`,
+    failure ? `**Invalid input:** ${quote(failure.message)}` : "",
+    document ? `**${document.verdict}**` : "",
+    ...formatSections([...sections, { lines: notes }], quote),
+  ];
+  await printReport(screen, { title: "rollcall compare", problems: shown, result: { isFailure, text }, listBlocks });
+};

@@ -1,35 +1,26 @@
 /** Lists where the difference of two runs comes from, and what to run next. */
 
 import type { Line } from "../../output/views.ts";
-import { rewardTolerance } from "../../rollouts/index/metrics.ts";
+import { rewardTolerance } from "../../rollouts/index/sums.ts";
 import type { Compared } from "../../rollouts/stats/compare.ts";
+import type { Chance } from "../../rollouts/stats/intervals.ts";
 import { type InputOptions, listInputArgs, listPassArgs } from "../../session/options.ts";
 import { pluralize, toFileArg } from "../../text/sentences.ts";
 import { formatOwnCommand } from "../../text/shell-words.ts";
 import { formatForDisplay, formatShare } from "../../text/units.ts";
 import type { CompareOptions } from "./command.ts";
-import { formatSigned } from "./compare-document.ts";
-import { findSign, isSure, measureDistance, minPairs } from "./verdict.ts";
+import { formatSigned, isSure, minPairs } from "./compare-document.ts";
 
 const maxParts = 8;
 const maxLinesOfEach = 5;
 /** Smaller parts of the difference, and smaller changes of facts, are not listed. */
 const minPart = 0.1;
 const minChange = 0.1;
-/** Chance hardly ever moves a mean by this many half widths of its interval. */
-const clearWidths = 2;
-
-/** Fewer pairs can have equal differences by chance, and then an interval without width. */
-const minEqualPairs = 5;
-
 type Cause = NonNullable<Compared["causes"]>[number];
 
-const isClear =
-  (pairs: number) =>
-  ({ ci95 }: { readonly ci95: Cause["ci95"] }) => {
-    const distance = measureDistance(ci95);
-    return distance > clearWidths && (pairs >= minEqualPairs || distance < 1 / rewardTolerance);
-  };
+/** Of all lists of changes without a true change, one in twenty has a name. */
+const maxChance = 0.05;
+const isNamed = ({ p }: Chance) => p !== null && p <= maxChance;
 
 const formatArrow = (a: number | null, b: number | null) =>
   [a, b].map((mean) => (mean === null ? "none" : formatForDisplay(mean))).join(" → ");
@@ -53,19 +44,18 @@ const listReward = ({ name, a, b, by_reward }: Cause) => ({
 });
 
 export const nameSources = ({ reward }: Compared) =>
-  findSign(reward) === 0 ? "What changed" : "Where the difference comes from";
+  isSure(reward) ? "Where the difference comes from" : "What changed";
 
-/** A difference that the data does not show comes from nowhere, but other changes can cancel each other. */
+/** A difference that chance can make comes from nowhere, but other changes can cancel each other. */
 export const listSources = (document: Compared): readonly Line[] => {
-  const { reward, causes, finish_reasons, paired } = document;
+  const { reward, causes, paired } = document;
   if (paired < minPairs) return listUnpaired(document);
-  const isJudged = findSign(reward) !== 0;
   const minBy = Math.max(rewardTolerance, minPart * Math.abs(reward?.difference ?? 0));
-  // Which trajectories were cut is unknown on a side that records no finish reason.
-  const isCutKnown = !finish_reasons?.some(({ name, a, b }) => name === null && Math.max(a, b) === 1);
-  const known = (causes ?? []).filter(({ name }) => isCutKnown || name === "tool_errors");
-  const shares = known.filter(isClear(paired)).map(listShare);
-  const rewards = isJudged ? (causes ?? []).map(listReward) : [];
+  const known = (causes ?? []).filter(
+    ({ name }) => name === "tool_errors" || (name === "truncated" && areFinishesKnown(document)),
+  );
+  const shares = known.filter(isNamed).map(listShare);
+  const rewards = isSure(reward) ? (causes ?? []).map(listReward) : [];
   const parts = [...shares, ...rewards, ...listDivisions(document)]
     .filter(({ by }) => Math.abs(by) >= minBy)
     .sort((x, y) => Math.abs(y.by) - Math.abs(x.by))
@@ -73,9 +63,13 @@ export const listSources = (document: Compared): readonly Line[] => {
     .map(({ by, text }) => ({ label: formatSigned(by), text }));
   const lists = [listMetrics, listSettings, listTools, listFinishes, listFacts];
   const changes = lists.flatMap((list) => limitLines(list(document)));
-  const transitions = isJudged ? listTransitions(document) : [];
+  const transitions = isSure(reward) ? listTransitions(document) : [];
   return [...listUnpaired(document), ...parts, ...changes, ...transitions];
 };
+
+/** False if a side records no finish reason, as before a conversion. Then it is unknown which trajectories were cut. */
+const areFinishesKnown = ({ finish_reasons }: Compared) =>
+  !finish_reasons?.some(({ name, a, b }) => name === null && Math.max(a, b) === 1);
 
 /** Counts the lines that it omits, because most are not in another section of the page. */
 const limitLines = (lines: readonly Line[]): readonly Line[] => {
@@ -98,59 +92,56 @@ const listUnpaired = (document: Compared): readonly Line[] => {
 };
 
 const listDivisions = ({ divisions, reward }: Compared) =>
-  divisions.flatMap(({ name, value, pairs, a, b, difference, ci95 }) => {
+  divisions.filter(isNamed).map(({ name, value, pairs, a, b, difference }) => {
     const all = reward?.pairs ?? pairs;
     const text = `${name} ${value}: mean reward ${formatArrow(a, b)} in ${pairs} of ${all} pairs`;
-    const isSpecial = findSign(reward) === 0 ? isClear(pairs)({ ci95 }) : isSure(ci95, reward?.difference);
-    return isSpecial && pairs >= minEqualPairs ? { by: (difference * pairs) / all, text } : [];
+    return { by: (difference * pairs) / all, text };
   });
 
 const listMetrics = ({ metrics }: Compared): readonly Line[] =>
   (metrics ?? [])
-    .filter((metric) => isClear(metric.pairs)(metric))
-    .sort((x, y) => measureDistance(y.ci95) - measureDistance(x.ci95))
+    .filter(isNamed)
+    .sort((x, y) => (x.p ?? 1) - (y.p ?? 1))
     .map(({ name, a, b }) => ({ label: "metric", text: `${name}: ${formatArrow(a, b)}` }));
 
 const listSettings = ({ settings }: Compared): readonly Line[] =>
   settings.map(({ name, a, b }) => ({ label: "metadata", text: `${name}: ${a} in a, ${b} in b` }));
 
+/** True if a mean changed by more than a tenth of the larger. */
+const isLarge = ({ a, b }: Readonly<Record<"a" | "b", number>>) => Math.abs(b - a) > minChange * Math.max(a, b);
+
 /** A side without results of a tool has no share of errors, and can be without its calls. */
-const listTools = ({ tools, paired }: Compared): readonly Line[] => {
-  const sizeOf = ({ a, b }: (typeof tools)[number]) =>
+const listTools = ({ tools }: Compared): readonly Line[] => {
+  const sizeOf = ({ a, b }: NonNullable<typeof tools>[number]) =>
     a.errors === null || b.errors === null ? 0 : Math.abs(b.errors - a.errors);
-  const errors = tools
-    .filter((tool) => isClear(paired)(tool) && sizeOf(tool) >= minChange)
+  const errors = (tools ?? [])
+    .filter((tool) => isNamed(tool.of_errors) && sizeOf(tool) >= minChange)
     .sort((x, y) => sizeOf(y) - sizeOf(x))
     .map(({ name, a, b }) => {
       const change = formatShares(a.errors ?? 0, b.errors ?? 0);
       return `errors in ${change} of the results of ${nameTool(name)}`;
     });
-  const calls = tools
-    .filter(({ a, b }) => Math.min(a.calls, b.calls) === 0 && isBeyondChance(Math.min(1, a.calls + b.calls), 0, paired))
+  const calls = (tools ?? [])
+    .filter(({ a, b, of_calls }) => isNamed(of_calls) && isLarge({ a: a.calls, b: b.calls }))
     .map(({ name, a, b }) => `calls of ${nameTool(name)}: ${formatArrow(a.calls, b.calls)} for each trajectory`);
   return [...errors, ...calls].map((text) => ({ label: "tool", text }));
 };
 
 const nameTool = (name: string | null) => name ?? "an unknown tool";
 
-/** As if all rollouts of a prompt had one value, which chance moves most. */
-const isBeyondChance = (a: number, b: number, pairs: number) =>
-  Math.abs(b - a) > Math.max(minChange, 2 * Math.sqrt((a * (1 - a) + b * (1 - b)) / pairs));
-
 /** The cut trajectories are a cause, and other reasons replace `stop`. */
 const expectedReasons: readonly unknown[] = ["length", "stop"];
 
-const listFinishes = ({ finish_reasons, paired }: Compared): readonly Line[] =>
-  (finish_reasons ?? [])
-    .filter(({ name, a, b }) => !expectedReasons.includes(name) && isBeyondChance(a, b, paired))
+const listFinishes = (document: Compared): readonly Line[] =>
+  (areFinishesKnown(document) ? (document.finish_reasons ?? []) : [])
+    .filter((reason) => !expectedReasons.includes(reason.name) && isNamed(reason))
     .map(({ name, a, b }) => {
       return { label: "finish", text: `${name ?? "not recorded"}: ${formatShares(a, b)} of the trajectories` };
     });
 
-const listFacts = ({ facts, paired }: Compared): readonly Line[] =>
+const listFacts = ({ facts }: Compared): readonly Line[] =>
   facts
-    .filter(({ name, a, b }) => name !== "tool_errors" && Math.abs(b - a) > minChange * Math.max(a, b))
-    .filter(isClear(paired))
+    .filter((fact) => fact.name !== "tool_errors" && isLarge(fact) && isNamed(fact))
     .map(({ name, a, b }) => ({ label: name.replaceAll("_", " "), text: `${formatArrow(a, b)} for each trajectory` }));
 
 const listTransitions = ({ transitions }: Compared): readonly Line[] => {
@@ -161,8 +152,20 @@ const listTransitions = ({ transitions }: Compared): readonly Line[] => {
   return [{ label: "solved", text: `${texts.join(", ")} (${pluralize(sum, "prompt")})` }];
 };
 
-/** Returns the failures, which have no reward. */
-export const listWarnings = ({ a, b, failed_a, failed_b }: Compared): readonly Line[] => {
+/** Returns undefined if the known prompts of each pair are equal. */
+export const describeOtherPrompts = ({ other_prompts, paired }: Compared) =>
+  other_prompts === 0
+    ? undefined
+    : `the prompts of ${other_prompts} of ${pluralize(paired, "pair")} differ, so the rewards compare the prompts, too`;
+
+/** Returns pairs of different prompts, and the failures, which have no reward. */
+export const listWarnings = (document: Compared): readonly Line[] => {
+  const text = describeOtherPrompts(document);
+  const prompts = text === undefined ? [] : [{ label: "prompts", text, tone: "warning" } as const];
+  return [...prompts, ...listFailures(document)];
+};
+
+const listFailures = ({ a, b, failed_a, failed_b }: Compared): readonly Line[] => {
   if (a.exceptions + b.exceptions === 0) return [];
   const share = ({ exceptions, trajectories }: typeof a) => {
     const of = exceptions + trajectories;

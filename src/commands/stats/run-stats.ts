@@ -12,6 +12,7 @@ import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { lengthNames } from "../../rollouts/facts.ts";
 import { parseKeyText } from "../../rollouts/index/group-key.ts";
 import { isSolved } from "../../rollouts/index/metrics.ts";
+import { requireKey } from "../../rollouts/stats/fact-rows.ts";
 import { computeStats, type DatasetStats } from "../../rollouts/stats/stats-slices.ts";
 import type { Context } from "../../session/context.ts";
 import { readTries } from "../../session/options.ts";
@@ -38,6 +39,7 @@ export const printStats = async (context: Context, typed: StatsCommandOptions) =
   const measures = { by: by === "file" ? undefined : by };
   const needs = { label: "reading", skipsDigests: true, measures, continuesAfterErrors: true };
   const dataset = await readRollouts(context, typed, needs);
+  if (measures.by !== undefined) requireKey(dataset, measures.by);
   const result = composeCheckResult(dataset);
   const failure = skipInvalidGroups(context, result, typed);
   if (each) await printRows(context, dataset, typed, result.problems);
@@ -51,7 +53,7 @@ export const printStats = async (context: Context, typed: StatsCommandOptions) =
     if (isPage) await printStatsPage(screen, stats);
     else await printResult(context, stats, { typed, result });
   }
-  noteWarnings(context, dataset, typed);
+  noteWarnings(context, [dataset], typed);
   if (failure) throw failure;
 };
 
@@ -65,7 +67,7 @@ const noteDivisions = (screen: Screen, dataset: Dataset) => {
 
 const noteStats = (
   { screen }: Context,
-  { whole, byValue, exceptionsWithoutValue }: DatasetStats,
+  { whole, exceptionsWithoutValue }: DatasetStats,
   typed: StatsCommandOptions,
 ) => {
   const { reward, solved, exceptions } = whole;
@@ -80,9 +82,6 @@ const noteStats = (
     screen.notice(
       `each reward is far above ${solved.at} (the lowest is ${reward.min}), so each group is solved: set --pass`,
     );
-  const withoutKey = byValue.find(({ value }) => value === undefined);
-  if (typed.by !== undefined && withoutKey && byValue.length === 1)
-    screen.notice(`no trajectory has the key ${typed.by}`);
   if (exceptionsWithoutValue > 0) {
     const unknown = `${pluralize(exceptionsWithoutValue, "exception")} without the key ${typed.by}`;
     screen.notice(`${unknown} in groups with several of its values: --by counts them under no value`);

@@ -5,7 +5,7 @@ import { readValue } from "../../output/list.ts";
 import type { Column } from "../../output/views.ts";
 import { isCutOff, lengthNames } from "../../rollouts/facts.ts";
 import type { Stats } from "../../rollouts/stats/stats-slice.ts";
-import { formatForDisplay, formatShare } from "../../text/units.ts";
+import { formatForDisplay, formatShare, roundForDisplay } from "../../text/units.ts";
 
 /** The display of a column with numbers. */
 export const numbers = { align: "right", isRounded: true } as const;
@@ -63,7 +63,7 @@ export const sliceColumns = (by: string | undefined, tries: readonly number[]): 
 ];
 
 const sumOf = (tools: SliceDocument["tools"], count: "calls" | "errors") =>
-  tools.reduce((sum, tool) => sum + tool[count], 0);
+  tools?.reduce((sum, tool) => sum + tool[count], 0) ?? null;
 
 const formatReward = ({ reward }: SliceDocument) => {
   if (!reward) return "";
@@ -89,7 +89,7 @@ const formatShareOf = (find: (row: SliceDocument) => number | null) => (row: Sli
 
 const formatToolErrors = ({ tools }: SliceDocument) => {
   const calls = sumOf(tools, "calls");
-  return calls === 0 ? "" : `${sumOf(tools, "errors")} of ${calls}`;
+  return calls ? `${sumOf(tools, "errors")} of ${calls}` : "";
 };
 
 /** The last columns of a table. */
@@ -102,6 +102,13 @@ export const toTableColumns = (columns: readonly SliceColumn[], hasFields: boole
     .sort((x, y) => lastNames.indexOf(x.name) - lastNames.indexOf(y.name))
     .map(({ isUsual: _, isDerived: _own, ...column }) => ({ ...column, ...numbers }));
 
-/** TSV has the values of JSON, and their names. */
+/** TSV has the values of JSON with fewer digits, and their names. */
 export const toValueColumns = (columns: readonly SliceColumn[], by: string | undefined) =>
-  columns.map(({ name, rank }) => ({ name, rank, heading: name === "value" && by !== undefined ? by : name }));
+  columns.map((column) => {
+    const { name, rank } = column;
+    const value = (row: SliceDocument) => {
+      const found = readValue(column, row);
+      return typeof found === "number" && name !== "value" ? roundForDisplay(found) : found;
+    };
+    return { name, rank, value, heading: name === "value" && by !== undefined ? by : name };
+  });

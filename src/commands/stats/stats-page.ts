@@ -3,6 +3,7 @@ import { printPage } from "../../output/page.ts";
 import type { Screen } from "../../output/screen.ts";
 import type { Line, Section } from "../../output/views.ts";
 import { lengthNames } from "../../rollouts/facts.ts";
+import type { Mean } from "../../rollouts/stats/intervals.ts";
 import type { Stats } from "../../rollouts/stats/stats-slice.ts";
 import type { DatasetStats } from "../../rollouts/stats/stats-slices.ts";
 import { pluralize } from "../../text/sentences.ts";
@@ -27,13 +28,8 @@ export const printStatsPage = async (screen: Screen, { whole, rewards }: Dataset
   await printPage(screen, { sections });
 };
 
-/** An interval of few groups is wide, and depends on their distribution. */
-const fewGroups = 3;
-
-const formatMean = ({ mean, ci95 }: { mean: number; ci95: readonly number[] | null }, groups: number) => {
-  const few = groups < fewGroups ? ` from ${pluralize(groups, "group")}` : "";
-  return ci95 ? `${format(mean)}, between ${ci95.map(format).join(" and ")} (95 % interval${few})` : format(mean);
-};
+const formatMean = ({ mean, ci95 }: Mean) =>
+  ci95 ? `${format(mean)}, between ${ci95.map(format).join(" and ")} (95 % interval)` : format(mean);
 
 const formatPart = ({ trajectories }: { trajectories: number }, of: number) =>
   trajectories < of ? ` (${trajectories} of ${of} trajectories)` : "";
@@ -42,7 +38,7 @@ const listRewards = ({ reward, solved }: Stats): readonly Line[] => {
   if (!reward || !solved) return [];
   const { std_dev, within_group_std_dev, min, p10, p50, p90, max } = reward;
   return [
-    { label: "mean", text: formatMean(reward, solved.always + solved.sometimes + solved.never) },
+    { label: "mean", text: formatMean(reward) },
     { label: "standard deviation", text: `${format(std_dev)}, within groups ${format(within_group_std_dev)}` },
     { label: "min, median, max", text: [min, p50, max].map(format).join(", ") },
     { label: "p10, p90", text: [p10, p90].map(format).join(", ") },
@@ -127,7 +123,7 @@ const listLengths = (stats: Stats): readonly Line[] =>
   });
 
 const listTools = ({ tools }: Stats): readonly Line[] =>
-  tools.map(({ name, calls, errors, unanswered }) => {
+  (tools ?? []).map(({ name, calls, errors, unanswered }) => {
     const share = calls > 0 ? ` (${formatShare(errors / calls)})` : "";
     const failed = errors > 0 ? `, ${pluralize(errors, "error")}${share}` : "";
     const open = unanswered > 0 ? `, ${unanswered} unanswered` : "";
@@ -135,8 +131,8 @@ const listTools = ({ tools }: Stats): readonly Line[] =>
     return { label: name ?? "(unknown)", text: `${pluralize(calls, "call")}${failed}${open}`, tone };
   });
 
-const listMetrics = ({ metrics, groups, trajectories: of }: Stats): readonly Line[] =>
+const listMetrics = ({ metrics, trajectories: of }: Stats): readonly Line[] =>
   Object.entries(metrics ?? {}).map(([label, metric]) => ({
     label,
-    text: formatMean(metric, groups) + formatPart(metric, of),
+    text: formatMean(metric) + formatPart(metric, of),
   }));

@@ -3,13 +3,13 @@
 import { hasError, hasErrorMark, isErrorText, maxExceptionLength } from "../../conversation/message.ts";
 import { formatCanonically } from "../../conversation/prompt.ts";
 import { cacheReader, nodeSize } from "../../json/reader.ts";
-import { Kind, kindOf, Shape } from "../../json/shape.ts";
+import { Kind, kindAt, kindOf, Shape } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
 import { derivedFinishesKey } from "../facts.ts";
 import { addUse, type FactColumns, sumUses, type ToolUse, type TrajectoryFacts } from "../index/fact-columns.ts";
 import { formatKey, openGroupKeyReader } from "../index/group-key.ts";
-import { comparedStepNames, divisionNames, groupKeyNames } from "../rules/names.ts";
+import { comparedStepNames, divisionNames, groupKeyNames, isMediaColumn } from "../rules/names.ts";
 import { listTexts, type MessageWalk } from "./message-walk.ts";
 import { listSteps } from "./policy-steps.ts";
 import { makers } from "./tool-calls.ts";
@@ -55,7 +55,19 @@ const addRow = (table: JsonTable, facts: TrajectoryFacts, walk: MessageWalk, int
   const known = { turns, characters, tokens, tool_calls, tool_errors, unanswered };
   // A trajectory with exchanges has no list of messages, and -1 is an unknown count.
   const counts = facts.list > 0 ? known : unknownCounts;
-  return into.addRow(facts, { counts, finishReason: walk.finishReason, uses });
+  const media = walk.media + countMediaColumns({ table, node: facts.node });
+  return into.addRow(facts, { counts, media, finishReason: walk.finishReason, uses });
+};
+
+/** Counts the media in columns of converted rows. */
+const countMediaColumns = (trajectory: json.JsonValue) => {
+  let count = 0;
+  for (const [key, value] of json.childrenOf(trajectory)) {
+    const kind = kindAt(value.table, value.node);
+    if (kind === Kind.null || !isMediaColumn(String(key))) continue;
+    count += kind === Kind.array ? json.elementsOf(value).length : 1;
+  }
+  return count;
 };
 
 /** Adds rows of valid trajectories. */
@@ -164,7 +176,8 @@ const countTokens = (table: JsonTable, scores: readonly number[], node: number) 
   let [sum, isScored] = [0, false];
   for (const score of scores) {
     const count = countScores(table.bytes.subarray(json.startOf(table, score), json.endOf(table, score)));
-    if (count === undefined) continue;
+    // For a turn without recorded tokens, some services write an empty list.
+    if (!count) continue;
     isScored = true;
     sum += count;
   }

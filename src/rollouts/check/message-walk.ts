@@ -29,6 +29,8 @@ export class MessageWalk {
   isSilent = false;
   /** True if a call has a name. */
   callsTools = false;
+  /** Images and other media in contents, if the caller needs turns. */
+  media = 0;
   /** The first choice replaces the turns before. */
   turns = new SampledTurns();
   readonly events: ToolEvent[] = [];
@@ -77,6 +79,20 @@ export const hasNoText = (table: JsonTable, content: number): boolean => {
     if (kinds?.text === Kind.string) return hasNoText(table, partShape.at(table, partShape.slots.text));
     return kinds?.thinking === Kind.string;
   });
+};
+
+/** Counts the parts without a text whose type is that of media. */
+export const countMedia = (table: JsonTable, list: number) => {
+  let count = 0;
+  const end = json.nodeAfter(table, list);
+  for (let part = list + nodeSize; part < end; part = json.nodeAfter(table, part)) {
+    if (kindAt(table, part) !== Kind.object) continue;
+    const kinds = partShape.read(table, part);
+    if (kinds.text === Kind.string || kinds.type !== Kind.string) continue;
+    if (/image|audio|video|file|document/.test(json.readString(table, partShape.at(table, partShape.slots.type))))
+      count++;
+  }
+  return count;
 };
 
 /** Counts the code points of a string or of a list's texts; 0 for another value. */

@@ -17,6 +17,7 @@ import {
   addToolCalls,
   type Caller,
   countCharacters,
+  countMedia,
   hasNoText,
   listTexts,
   MessageWalk,
@@ -141,6 +142,8 @@ export const walkMessages = (
     const isCounted = isSampled && needsTurns;
     if (isCounted) countTurn(table, shape, score, walk.turns);
     if (isSampled) walk.isSilent = isSilent(table, shape);
+    if (needsTurns && contentKind === Kind.array)
+      walk.media += countMedia(table, messageShape.at(table, slots.content));
     if (isSampled && canHaveMarks) findMarks(table, shape, walk.turns);
     if (roleIndex === assistant) walk.hasAssistantTurn = true;
     else if (roleIndex === user && !hasTask && hasContent(table)) {

@@ -5,8 +5,17 @@ import { nodeSize, registerKey } from "../../json/reader.ts";
 import { Kind, keyIdCount, kindAt, shapeCount } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
+import { appendTo } from "../../text/lists.ts";
 import type { TrajectoryFacts } from "../index/fact-columns.ts";
-import { initialVersion, isComparedStep, isPolicyColumn, policyNames, stepHolders } from "../rules/names.ts";
+import {
+  initialVersion,
+  isComparedStep,
+  isEpoch,
+  isPolicyColumn,
+  isStep,
+  policyNames,
+  stepHolders,
+} from "../rules/names.ts";
 
 /** 1 at the id of a compared column. */
 const stepIds = new Uint8Array(keyIdCount);
@@ -19,7 +28,7 @@ const isStepKey = (table: JsonTable, key: number) => {
   if (id > 0 && id < keyIdCount) return stepIds[id] === 1;
   const end = json.endOf(table, key);
   for (let at = json.startOf(table, key); at < end; at++)
-    if (table.bytes[at] === slash || table.bytes[at] === dot) return isComparedStep(json.readString(table, key));
+    if (table.bytes[at] === slash || table.bytes[at] === dot) return isStep(json.readString(table, key));
   return false;
 };
 
@@ -77,16 +86,20 @@ export function* listSteps(holder: json.JsonValue, isListed = isComparedStep) {
 
 /** Collects the step columns of trajectories. */
 export const openStepComparison = () => {
-  const values = new Map<string, Set<string>>();
+  const columns = new Map<string, string[]>();
   const add = (trajectory: json.JsonValue) => {
     for (const { name, value } of listSteps(trajectory, isPolicyColumn))
-      values.set(name, (values.get(name) ?? new Set()).add(formatCanonically(value)));
+      appendTo(columns, name, formatCanonically(value));
   };
-  /** Returns a column with several values. */
+  /** Returns a column with several values. If each trajectory has its own epoch, the epochs number repetitions. */
   const findMixed = () => {
-    const others = [...values].filter(([key]) => key !== initialVersion || values.size === 1);
-    const [key, mixed] = others.find(([, { size }]) => size > 1) ?? [];
-    return key !== undefined && mixed ? { key, values: [...mixed] } : undefined;
+    for (const [key, all] of columns) {
+      const values = [...new Set(all)];
+      const isRepetition = isEpoch(key) && values.length === all.length;
+      const isOther = key === initialVersion && columns.size > 1;
+      if (values.length > 1 && !isRepetition && !isOther) return { key, values };
+    }
+    return undefined;
   };
   return { add, findMixed };
 };

@@ -7,9 +7,9 @@ import { findPromptOf, findRarestPrompt, openPromptReader } from "../check/traje
 import type { NumberColumn } from "../index/column.ts";
 import { findAmbiguousGroups } from "../index/group-key.ts";
 import type { ScatteredPart } from "../index/groups.ts";
-import { rewardTolerance, trainingBits, turnBits } from "../index/metrics.ts";
+import { trainingBits, turnBits } from "../index/metrics.ts";
 import type { Parts } from "../index/parts.ts";
-import { findBounds } from "../index/sums.ts";
+import { findBounds, rewardTolerance } from "../index/sums.ts";
 import { type Path, toFileLine } from "../rules/positions.ts";
 import type { ProblemLocation } from "../rules/problems.ts";
 import type { RuleName } from "../rules/rules.ts";

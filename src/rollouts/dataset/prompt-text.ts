@@ -7,6 +7,7 @@ import { Kind, kindAt } from "../../json/shape.ts";
 import * as table from "../../json/table.ts";
 import { appendTo } from "../../text/lists.ts";
 import { cutText } from "../../text/sentences.ts";
+import { listCustomKeys } from "../check/trajectory.ts";
 import { findPromptOf } from "../check/trajectory-prompt.ts";
 import { findGroupKey, openGroupKeyReader, parseKeyText } from "../index/group-key.ts";
 import {
@@ -123,6 +124,14 @@ const isInBlocks = (name: string, values: readonly string[]) => {
     answerColumns.includes(name) ||
     [otherColumn, rolloutWords, groupWords, idWords].some((pattern) => pattern.test(name));
   return blocks === size && 2 * size <= values.length && !isOther && findRewardColumns([name]).length === 0;
+};
+
+/** Lists the keys of the first trajectory that the interface does not define, and those of its metadata. */
+export const listKeys = (dataset: IndexedGroups) => {
+  const [group = 0] = dataset.groups.valid();
+  const root = readPartRoot(dataset, dataset.groups.firstOf(group));
+  const [first = root] = table.elementsOf(root && table.memberAt(root, "trajectories"));
+  return listCustomKeys(first && parseSmallMembers(first));
 };
 
 /** Reads the key of a group without trajectories, in its line or first record. @throws Failure `input-changed` */

@@ -26,6 +26,7 @@ export const noUse: Readonly<ToolUse> = mapUse(() => 0);
 /** What the messages of a trajectory have. The count -1 is unknown, and tools are numbers in `toolNames`. */
 interface MessageCounts {
   readonly counts: Readonly<Record<CountName, number>>;
+  readonly media: number;
   readonly finishReason: string | undefined;
   readonly uses: ReadonlyMap<number, Readonly<ToolUse>>;
 }
@@ -47,6 +48,8 @@ export class FactColumns {
   /** The metadata that has the same JSON in all rows. */
   settings = new Map<string, string>();
   readonly finishReason = new TextColumn(new Names());
+  /** The numbers of images and other media. */
+  readonly media = new NumberColumn();
   readonly toolNames = new Names();
   /** The lists of names of metrics. Trajectories of a shape share a list. */
   readonly #nameLists = [noMetrics];
@@ -85,7 +88,7 @@ export class FactColumns {
   /** Returns the number of the row. */
   addRow(
     { reward, metricNames, metrics, hasGreeting }: TrajectoryFacts,
-    { counts, finishReason, uses }: MessageCounts,
+    { counts, media, finishReason, uses }: MessageCounts,
   ) {
     const row = this.#rows++;
     this.reward.set(row, reward);
@@ -96,6 +99,7 @@ export class FactColumns {
     this.#metricsEnd.set(row, start + metricNames.length);
     for (const [at, name] of countNames.entries()) this.#counts[at]?.set(row, counts[name] + 1);
     this.finishReason.set(row, finishReason);
+    this.media.set(row, media);
     this.#hasGreeting.set(row, Number(hasGreeting));
     let use = endBefore(this.#usesEnd, row);
     for (const [tool, own] of uses) {

@@ -1,10 +1,7 @@
 /** Computes metrics (metrics.md). */
 
 import type { TrajectoryFacts } from "./fact-columns.ts";
-import { findBounds, pickFinite, Sum, standardDeviation } from "./sums.ts";
-
-/** Rewards with at most this difference are equal (metrics.md). */
-export const rewardTolerance = 1e-12;
+import { findBounds, pickFinite, rewardTolerance, Sum, standardDeviation } from "./sums.ts";
 
 /** @param pass a trajectory is solved if its reward is at least this */
 export const isSolved = (reward: number, pass = 1) => reward >= pass - rewardTolerance;

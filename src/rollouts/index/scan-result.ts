@@ -2,8 +2,9 @@
 import type { Problems } from "../rules/problems.ts";
 import { type InputShape, Requests } from "./contradictions.ts";
 import type { TrajectoryFacts } from "./fact-columns.ts";
-import { rewardTolerance, Tally } from "./metrics.ts";
+import { Tally } from "./metrics.ts";
 import { kinds, type Part, Parts } from "./parts.ts";
+import { rewardTolerance } from "./sums.ts";
 
 export interface NewPart {
   readonly kind: Part["kind"];

@@ -1,5 +1,8 @@
 /** Adds doubles, and computes means and deviations. */
 
+/** Rewards with at most this difference are equal (metrics.md). */
+export const rewardTolerance = 1e-12;
+
 /** Keeps the sum of the largest doubles finite. Division by a power of two is exact. */
 const overflowScale = 2 ** 64;
 

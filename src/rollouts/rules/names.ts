@@ -12,8 +12,8 @@ export const stepNames =
 /** Without a prefix, these columns name the policy, as a step does. */
 export const modelNames = ["model", "model_name", "model_id"];
 
-/** `epoch` can number repetitions, so groups of the file can contain several epochs. */
-const repeatedName = "epoch";
+/** `epoch` can number repetitions, so groups of the file can contain several epochs, each once. */
+export const repeatedName = "epoch";
 
 /** The objects of a row that can have these columns, as the row itself can. */
 export const stepHolders = ["metadata", "info", "extra_info"] as const;
@@ -45,6 +45,8 @@ const contextColumn =
 /** Matches columns with the media that messages refer to by their order, such as `images` and `video_path`. */
 const mediaColumn =
   /^(?:(?:input|prompt|question)_)?(?:image|video|audio|frame|screenshot|media|multi_?modal_(?:data|input))s?(?:_(?:path|url|file|data|bytes|base64)s?)?$/i;
+
+export const isMediaColumn = (key: string) => mediaColumn.test(key);
 
 /** Matches columns with other texts or conversations, such as what a grader expects. */
 export const otherColumn =
@@ -88,12 +90,15 @@ export const isComparedStep = (key: string) => comparedNameSet.has(omitPrefix(ke
 /** Counts if no other version of the policy is stated, because a rollout can begin with an older policy. */
 export const initialVersion = "initial_policy_version";
 /** The columns whose values `mixed-steps` compares. */
-export const policyNames = [...comparedStepNames, ...modelNames, "final_policy_version", initialVersion];
+export const policyNames = [
+  ...[...comparedStepNames, repeatedName, ...modelNames],
+  ...["final_policy_version", initialVersion],
+];
 const divides = (key: string) => isComparedStep(key) || modelNames.includes(key);
-export const isPolicyColumn = (key: string) => divides(key) || /^(?:final|initial)_policy_version$/.test(key);
-
 /** True for a column that divides the groups that rollcall makes. */
-export const isStep = (key: string) => divides(key) || omitPrefix(key) === repeatedName;
+export const isEpoch = (key: string) => omitPrefix(key) === repeatedName;
+export const isStep = (key: string) => divides(key) || isEpoch(key);
+export const isPolicyColumn = (key: string) => isStep(key) || /^(?:final|initial)_policy_version$/.test(key);
 
 /** True for a column whose name looks like that of a policy. */
 export const canNamePolicy = (key: string) => {
@@ -110,7 +115,7 @@ export const columns = openKeyFacts((keys) => ({
   rollouts: rolloutColumns.filter((name) => keys.includes(name)),
   turns: keys.filter((key) => turnColumn.test(key)),
   context: keys.filter((key) => contextColumn.test(key) && !systemColumns.includes(key)),
-  media: keys.filter((key) => mediaColumn.test(key)),
+  media: keys.filter(isMediaColumn),
   /** Parts of the reward, and other measures. */
   metrics: keys.filter((key) => /^(?:rewards?|scores?|metrics|reward_\w+)$/.test(key)),
 }));

@@ -2,7 +2,7 @@
 import { formatList } from "../../text/sentences.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
 import { exampleShapes, groupShapeAdvice, toolShape, trajectoryShape } from "./hints.ts";
-import { modelNames, stepHolders, stepNames } from "./names.ts";
+import { modelNames, repeatedName, stepHolders, stepNames } from "./names.ts";
 import { shortenName } from "./positions.ts";
 import { error, errorOfWhole, type LazyMessage, warning, warningOfInput, warningOfWhole } from "./rule.ts";
 
@@ -152,7 +152,7 @@ export const trainingRules = {
     },
     advice: ({ key }) =>
       `make a group for each step or model (of flat trajectories: --group-by ${formatCommandLine([key])},prompt), or pass --allow mixed-steps if one policy sampled them`,
-    about: `The trajectories of the group are from different policies. Compared keys, also in ${stepHolders.join(", ")}: ${[...stepNames.split(" "), ...modelNames].join(", ")}.`,
+    about: `The trajectories of the group are from different policies. Compared keys, also in ${stepHolders.join(", ")}: ${[...stepNames.split(" "), repeatedName, ...modelNames].join(", ")}.`,
   }),
   "chat-marks-in-content": warning<{ mark: string }>({
     message: ({ mark }) => `the sampled content contains \`${mark}\`, with which a chat template begins a turn`,

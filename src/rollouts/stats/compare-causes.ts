@@ -4,10 +4,10 @@ import type { Breaks } from "../../system/breaks.ts";
 import { countIndexes, countNames, isCutOff } from "../facts.ts";
 import { addUse, type FactColumns, noUse, type ToolUse } from "../index/fact-columns.ts";
 import { formatKeyText } from "../index/group-key.ts";
-import { pickFinite } from "../index/sums.ts";
+import { meanOfFinite, pickFinite, Sum } from "../index/sums.ts";
 import { comparedStepNames, divisionNames } from "../rules/names.ts";
 import type { Both, Pool, Sides } from "./compare-sides.ts";
-import { type Interval, NamedPairs } from "./intervals.ts";
+import { type Chance, compareDifferences, type Interval, NamedPairs, PairedValues } from "./intervals.ts";
 import { compareNames, type Named } from "./stats-slice.ts";
 
 /** A trajectory belongs to the first of these classes that fits. */
@@ -15,171 +15,142 @@ const causeNames = ["truncated", "tool_errors", "other"] as const;
 type CauseName = (typeof causeNames)[number];
 const [truncated, withErrors, other] = [0, 1, 2];
 
-/** What happened in a pool. One object serves all pools, because new memory takes longer than the sums. */
-class PoolSums {
-  rows = 0;
-  /** By class: the share of the rollouts, and the sum of their rewards divided by the number of all. */
-  readonly shares = new Float64Array(causeNames.length);
-  readonly parts = new Float64Array(causeNames.length);
-  readonly uses = new Map<string | null, ToolUse>();
-  readonly finishes = new Map<string | null, number>();
-  readonly #columns: FactColumns;
-  readonly #sums = new Float64Array(countNames.length);
-  readonly #known = new Float64Array(countNames.length);
-
-  constructor(columns: FactColumns) {
-    this.#columns = columns;
-  }
-
-  /** @param rewards of the rows, and then of the exceptions */
-  read({ rows }: Pool, rewards: ArrayLike<number>) {
-    const columns = this.#columns;
-    this.rows = rows.length;
-    this.#divide(rows, rewards);
-    for (let fact = 0; fact < countNames.length; fact++) this.#addFact(rows, fact);
-    this.uses.clear();
-    this.finishes.clear();
-    for (let at = 0; at < rows.length; at++) {
-      const row = rows[at] ?? 0;
-      columns.forEachUse(row, this.#addUse);
-      const reason = columns.finishReason.at(row) ?? null;
-      this.finishes.set(reason, (this.finishes.get(reason) ?? 0) + 1);
-    }
-  }
-
-  readonly #addUse = (tool: number, use: ToolUse) => addUse(this.uses, this.#columns.toolNames.at(tool) ?? null, use);
-
-  #divide(rows: readonly number[], rewards: ArrayLike<number>) {
-    const { shares, parts } = this;
-    shares.fill(0);
-    parts.fill(0);
-    const { length: count } = pickFinite(rewards);
-    for (let at = 0; at < rewards.length; at++) {
-      const [row, reward = 0] = [rows[at], rewards[at]];
-      if (!Number.isFinite(reward)) continue;
-      const cause = row === undefined ? other : findCause(this.#columns, row);
-      shares[cause] = (shares[cause] ?? 0) + 1 / count;
-      parts[cause] = (parts[cause] ?? 0) + reward / count;
-    }
-  }
-
-  #addFact(rows: readonly number[], fact: number) {
-    let [sum, known] = [0, 0];
-    for (let at = 0; at < rows.length; at++) {
-      const value = this.#columns.countAt(rows[at] ?? 0, fact);
-      if (value < 0) continue;
-      sum += value;
-      known++;
-    }
-    this.#sums[fact] = sum;
-    this.#known[fact] = known;
-  }
-
-  meanOf(fact: number) {
-    const known = this.#known[fact] ?? 0;
-    return known === 0 ? null : (this.#sums[fact] ?? 0) / known;
-  }
-}
-
 const findCause = (columns: FactColumns, row: number) => {
   if (isCutOff(columns.finishReason.at(row))) return truncated;
   return columns.countAt(row, countIndexes.tool_errors) > 0 ? withErrors : other;
 };
 
-/** Over pairs: calls for each trajectory, and shares of errors in the results of pairs with results. */
-const createUseSums = () => ({ calls: 0, errors: 0, pairsWithResults: 0 });
-
-const addPoolUse = (sums: ReturnType<typeof createUseSums>, { calls, errors, unanswered }: ToolUse, rows: number) => {
-  sums.calls += calls / rows;
-  const results = calls - unanswered;
-  if (results <= 0) return;
-  sums.errors += Math.min(1, errors / results);
-  sums.pairsWithResults++;
+/** Returns, for each class, the share of the rollouts, and the sum of their rewards divided by the number of all. */
+const divideRewards = (columns: FactColumns, { rows }: Pool, rewards: ArrayLike<number>) => {
+  const [shares, parts] = [causeNames.map(() => 0), causeNames.map(() => 0)];
+  const { length: count } = pickFinite(rewards);
+  for (let at = 0; at < rewards.length; at++) {
+    const [row, reward = 0] = [rows[at], rewards[at]];
+    if (!Number.isFinite(reward)) continue;
+    // Exceptions follow the rows.
+    const cause = row === undefined ? other : findCause(columns, row);
+    shares[cause] = (shares[cause] ?? 0) + 1 / count;
+    parts[cause] = (parts[cause] ?? 0) + reward / count;
+  }
+  return { shares, parts };
 };
 
-type WithInterval = { readonly ci95: Interval | null };
+/** Returns null if the count is unknown in all rows. @param fact an index in `countNames` */
+const meanCount = (columns: FactColumns, { rows }: Pool, fact: number) => {
+  const counts = rows.map((row) => columns.countAt(row, fact));
+  return meanOfFinite(counts.map((count) => (count < 0 ? Number.NaN : count)));
+};
+
+/** Returns the uses of tools, and the numbers of finish reasons, by name. */
+const countByName = (columns: FactColumns, { rows }: Pool) => {
+  const [uses, finishes] = [new Map<string | null, ToolUse>(), new Map<string | null, number>()];
+  for (const row of rows) {
+    columns.forEachUse(row, (tool, use) => addUse(uses, columns.toolNames.at(tool) ?? null, use));
+    const reason = columns.finishReason.at(row) ?? null;
+    finishes.set(reason, (finishes.get(reason) ?? 0) + 1);
+  }
+  return { uses, finishes };
+};
+
+/** Of the results of a tool; null without results. */
+const shareOfErrors = ({ calls, errors, unanswered }: ToolUse) =>
+  calls > unanswered ? Math.min(1, errors / (calls - unanswered)) : null;
+
 type ClassMean = Readonly<{ share: number; reward: number | null }>;
 type ToolMeans = Readonly<{ calls: number; errors: number | null }>;
+type WithChance = { readonly ci95: Interval | null } & Chance;
 
 /** The keys are those of the document of `rollcall compare`. Null without pairs. */
 export interface CauseLists {
   readonly causes:
-    | readonly (Both<ClassMean> & Readonly<{ name: CauseName; by_share: number; by_reward: number }> & WithInterval)[]
+    | readonly (Both<ClassMean> & Readonly<{ name: CauseName; by_share: number; by_reward: number }> & WithChance)[]
     | null;
-  readonly facts: readonly (Both<number> & { readonly name: string } & WithInterval)[];
-  readonly tools: readonly (Both<ToolMeans> & Named & WithInterval)[];
-  readonly finish_reasons: readonly (Both<number> & Named)[] | null;
+  readonly facts: readonly (Both<number> & { readonly name: string } & WithChance)[];
+  readonly tools: readonly (Both<ToolMeans> & Named & Readonly<Record<"of_calls" | "of_errors", WithChance>>)[] | null;
+  readonly finish_reasons: readonly (Both<number> & Named & Chance)[] | null;
 }
+
+/** The calls and the errors of a tool for each trajectory, and its share of errors in each pool with results. */
+const createToolValues = () => {
+  return { calls: new PairedValues(), errors: new PairedValues(), a: new Sum(), b: new Sum() };
+};
 
 /** Sums what happened in the trajectories of each pair. */
 export class PairCauses {
-  readonly #sums: Both<PoolSums>;
+  readonly #sides: Sides;
   readonly #shares = new NamedPairs<CauseName>();
   readonly #parts = new NamedPairs<CauseName>();
   readonly #facts = new NamedPairs<string>();
-  /** The errors for each trajectory, of the pairs with calls. */
-  readonly #errors = new NamedPairs<string | null>();
-  readonly #tools = new Map<string | null, Both<ReturnType<typeof createUseSums>>>();
-  readonly #finishes = new Map<string | null, { a: number; b: number }>();
+  readonly #tools = new Map<string | null, ReturnType<typeof createToolValues>>();
+  readonly #finishes = new NamedPairs<string | null>();
   #pairs = 0;
 
-  constructor({ a, b }: Sides) {
-    this.#sums = { a: new PoolSums(a.facts), b: new PoolSums(b.facts) };
+  constructor(sides: Sides) {
+    this.#sides = sides;
   }
 
   /** @param hasMeans true if both sides have a mean reward */
   add(pools: Both<Pool>, rewards: Both<ArrayLike<number>>, hasMeans: boolean) {
-    const { a, b } = this.#sums;
-    a.read(pools.a, rewards.a);
-    b.read(pools.b, rewards.b);
+    const [a, b] = [this.#sides.a.facts, this.#sides.b.facts];
+    const [inA, inB] = [divideRewards(a, pools.a, rewards.a), divideRewards(b, pools.b, rewards.b)];
     for (const [cause, name] of hasMeans ? causeNames.entries() : []) {
-      this.#shares.of(name).add(a.shares[cause] ?? 0, b.shares[cause] ?? 0);
-      this.#parts.of(name).add(a.parts[cause] ?? 0, b.parts[cause] ?? 0);
+      this.#shares.of(name).add(inA.shares[cause] ?? 0, inB.shares[cause] ?? 0);
+      this.#parts.of(name).add(inA.parts[cause] ?? 0, inB.parts[cause] ?? 0);
     }
-    for (const [fact, name] of countNames.entries()) this.#facts.of(name).add(a.meanOf(fact), b.meanOf(fact));
-    if (a.rows === 0 || b.rows === 0) return;
+    for (const [fact, name] of countNames.entries())
+      this.#facts.of(name).add(meanCount(a, pools.a, fact), meanCount(b, pools.b, fact));
+    this.#facts.of("media").add(meanOfFinite(a.media.pick(pools.a.rows)), meanOfFinite(b.media.pick(pools.b.rows)));
+    if (pools.a.rows.length > 0 && pools.b.rows.length > 0) this.#addNames(pools);
+  }
+
+  #addNames(pools: Both<Pool>) {
+    const { a, b } = this.#sides;
+    const [inA, inB] = [countByName(a.facts, pools.a), countByName(b.facts, pools.b)];
+    const [rowsA, rowsB] = [pools.a.rows.length, pools.b.rows.length];
+    for (const name of new Set([...inA.uses.keys(), ...inB.uses.keys()])) {
+      const known = this.#tools.get(name) ?? createToolValues();
+      this.#tools.set(name, known);
+      const [useA, useB] = [inA.uses.get(name) ?? noUse, inB.uses.get(name) ?? noUse];
+      known.calls.pad(this.#pairs);
+      known.calls.add(useA.calls / rowsA, useB.calls / rowsB);
+      known.errors.add(useA.errors / rowsA, useB.errors / rowsB);
+      for (const [sum, share] of [
+        [known.a, shareOfErrors(useA)],
+        [known.b, shareOfErrors(useB)],
+      ] as const)
+        if (share !== null) sum.add(share);
+    }
+    for (const name of new Set([...inA.finishes.keys(), ...inB.finishes.keys()])) {
+      const values = this.#finishes.of(name);
+      values.pad(this.#pairs);
+      values.add((inA.finishes.get(name) ?? 0) / rowsA, (inB.finishes.get(name) ?? 0) / rowsB);
+    }
     this.#pairs++;
-    for (const name of a.uses.keys()) this.#addTool(name, { a, b });
-    for (const name of b.uses.keys()) if (!a.uses.has(name)) this.#addTool(name, { a, b });
-    for (const [name, count] of a.finishes) this.#finishOf(name).a += count / a.rows;
-    for (const [name, count] of b.finishes) this.#finishOf(name).b += count / b.rows;
-  }
-
-  #addTool(name: string | null, { a, b }: Both<PoolSums>) {
-    const known = this.#tools.get(name) ?? { a: createUseSums(), b: createUseSums() };
-    this.#tools.set(name, known);
-    const [inA, inB] = [a.uses.get(name) ?? noUse, b.uses.get(name) ?? noUse];
-    addPoolUse(known.a, inA, a.rows);
-    addPoolUse(known.b, inB, b.rows);
-    this.#errors.of(name).add(inA.errors / a.rows, inB.errors / b.rows);
-  }
-
-  #finishOf(name: string | null) {
-    const known = this.#finishes.get(name) ?? { a: 0, b: 0 };
-    this.#finishes.set(name, known);
-    return known;
   }
 
   compute(): CauseLists {
+    for (const name of this.#finishes.names) this.#finishes.of(name).pad(this.#pairs);
+    const finishes = Array.from(this.#finishes.describe(), ({ name, a, b, p }) => ({ name, a, b, p }));
     return {
       causes: this.#divideDifference(),
-      facts: Array.from(this.#facts.describe(), ({ name, a, b, ci95 }) => ({ name, a, b, ci95 })),
-      tools: this.#compareTools(),
-      finish_reasons: this.#compareFinishes(),
+      facts: Array.from(this.#facts.describe(), ({ name, a, b, ci95, p }) => ({ name, a, b, ci95, p })),
+      tools: this.#tools.size === 0 ? null : this.#compareTools(),
+      finish_reasons:
+        finishes.length === 0 ? null : finishes.sort((x, y) => y.a + y.b - x.a - x.b || compareNames(x, y)),
     };
   }
 
   /** Divides the difference of the means exactly, after Kitagawa (1955). */
   #divideDifference() {
     const parts = new Map(Array.from(this.#parts.describe(), (part) => [part.name, part]));
-    const classes = Array.from(this.#shares.describe(), ({ name, a, b, ci95 }) => {
+    const classes = Array.from(this.#shares.describe(), ({ name, a, b, ci95, p }) => {
       const meanOf = (share: number, part = 0) => ({ share, reward: share === 0 ? null : part / share });
-      return { name, a: meanOf(a, parts.get(name)?.a), b: meanOf(b, parts.get(name)?.b), ci95 };
+      return { name, a: meanOf(a, parts.get(name)?.a), b: meanOf(b, parts.get(name)?.b), ci95, p };
     });
     if (classes.length === 0) return null;
     const totals = classes.flatMap(({ a, b }) => [a, b]).map(({ share, reward }) => share * (reward ?? 0));
     const middle = totals.reduce((sum, part) => sum + part, 0) / 2;
-    return classes.map(({ name, a, b, ci95 }) => {
+    return classes.map(({ name, a, b, ci95, p }) => {
       // A class that one side lacks has the mean of the other side.
       const reward = { a: a.reward ?? b.reward, b: b.reward ?? a.reward };
       const [inA, inB] = [reward.a ?? middle, reward.b ?? middle];
@@ -190,25 +161,30 @@ export class PairCauses {
         by_share: (b.share - a.share) * ((inA + inB) / 2 - middle),
         by_reward: ((a.share + b.share) / 2) * (inB - inA),
         ci95,
+        p,
       };
     });
   }
 
   #compareTools() {
-    const intervals = new Map(Array.from(this.#errors.describe(), ({ name, ci95 }) => [name, ci95]));
-    const toMeans = ({ calls, errors, pairsWithResults }: ReturnType<typeof createUseSums>) => ({
-      calls: calls / this.#pairs,
-      errors: pairsWithResults > 0 ? errors / pairsWithResults : null,
-    });
-    return Array.from(this.#tools, ([name, { a, b }]) => {
-      return { name, a: toMeans(a), b: toMeans(b), ci95: intervals.get(name) ?? null };
+    const toChance = (values: PairedValues) => {
+      const { compared, p = null } = values.describe() ?? {};
+      return { ci95: compared?.ci95 ?? null, p };
+    };
+    return Array.from(this.#tools, ([name, { calls, errors, a, b }]) => {
+      calls.pad(this.#pairs);
+      const { compared } = calls.describe() ?? {};
+      const toMeans = (ofCalls: number, shares: Sum) => {
+        return { calls: ofCalls, errors: shares.count === 0 ? null : shares.mean };
+      };
+      return {
+        name,
+        a: toMeans(compared?.a ?? 0, a),
+        b: toMeans(compared?.b ?? 0, b),
+        of_calls: toChance(calls),
+        of_errors: toChance(errors),
+      };
     }).sort((x, y) => y.a.calls + y.b.calls - (x.a.calls + x.b.calls) || compareNames(x, y));
-  }
-
-  #compareFinishes() {
-    if (this.#finishes.size === 0) return null;
-    const rows = Array.from(this.#finishes, ([name, { a, b }]) => ({ name, a: a / this.#pairs, b: b / this.#pairs }));
-    return rows.sort((x, y) => y.a + y.b - x.a - x.b || compareNames(x, y));
   }
 }
 
@@ -233,7 +209,10 @@ export const countTransitions = async (changes: readonly Change[], breaks: Break
 /** A key with more values names prompts. */
 const maxDivisions = 20;
 
-/** Returns mean rewards by values of keys with few values. A pair has that of its first trajectory. */
+/**
+ * Returns mean rewards by values of keys with few values, with the p value of the difference from the other pairs. A
+ * pair has the value of its first trajectory.
+ */
 export const compareDivisions = (
   { a }: Sides,
   changes: readonly Readonly<{ means: Both<number> | undefined; pair: number }>[],
@@ -242,12 +221,16 @@ export const compareDivisions = (
   divisionNames.flatMap((name) => {
     const column = a.facts.tasks.get(name);
     if (!column || column.names.list.length < 2 || column.names.list.length > maxDivisions) return [];
-    const byValue = new NamedPairs<string>();
+    const [byValue, others] = [new NamedPairs<string>(), new NamedPairs<string>()];
+    const values = column.names.list.map((text) => formatKeyText(text) ?? "");
     for (const { pair, means } of changes) {
       const [row = -1] = readPair(pair).a.rows;
-      if (means) byValue.of(formatKeyText(column.at(row)) ?? "").add(means.a, means.b);
+      const own = formatKeyText(column.at(row)) ?? "";
+      if (means) for (const value of values) (value === own ? byValue : others).of(value).add(means.a, means.b);
     }
-    return Array.from(byValue.describe(), ({ name: value, ...compared }) => ({ name, value, ...compared }));
+    return Array.from(byValue.describe(), ({ name: value, ...compared }) => {
+      return { name, value, ...compared, p: compareDifferences(byValue.of(value), others.of(value)) };
+    });
   });
 
 /** Returns the metadata with one value in all trajectories of each side, if these values differ. */

@@ -4,18 +4,19 @@ import { Breaks, sortWithBreaks } from "../../system/breaks.ts";
 import { appendTo } from "../../text/lists.ts";
 import { compareTexts } from "../../text/sentences.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
+import { isCutOff } from "../facts.ts";
 import { NumberColumn } from "../index/column.ts";
-import { rewardTolerance } from "../index/metrics.ts";
-import { meanOfFinite, Sum } from "../index/sums.ts";
+import { meanOfFinite, rewardTolerance, Sum } from "../index/sums.ts";
 import * as causes from "./compare-causes.ts";
 import { type Both, choosePairing, openSide, type Pool, pairByKey, type Side, type Sides } from "./compare-sides.ts";
-import { findDetectable, NamedPairs, type PairedDifference, PairedValues } from "./intervals.ts";
+import { adjustChances, type Chance, NamedPairs, type PairedDifference, PairedValues } from "./intervals.ts";
 import { addTimes, countTries, estimateAll, estimatePass, type StatsOptions, withExceptions } from "./stats-slice.ts";
 
 /** The pools of both sides with a key. */
 type Pair = Both<Pool>;
 
-type Count = "paired" | "only_a" | "only_b" | "failed_a" | "failed_b" | "without_prompt";
+/** `other_prompts` counts the pairs whose known prompts differ. */
+type Count = "paired" | "only_a" | "only_b" | "failed_a" | "failed_b" | "without_prompt" | "other_prompts";
 
 /** The keys are those of the document of `rollcall compare`. */
 export interface Compared extends Both<Side["counts"]>, causes.CauseLists, Readonly<Record<Count, number>> {
@@ -41,11 +42,9 @@ export interface Comparison {
   /** The names of the metrics without the pairs whose difference is outside of the range of doubles. */
   readonly overflowingMetrics: readonly string[];
   readonly pairing: Readonly<Record<"name" | "candidate", string | undefined>>;
-  /** The names of the metrics that no pair has on both sides. */
-  readonly uncomparedMetrics: Both<readonly string[]>;
 }
 
-type NamedDifference = PairedDifference & { readonly name: string };
+type NamedDifference = PairedDifference & Chance & { readonly name: string };
 type RewardDifference = PairedDifference &
   Readonly<Record<"better" | "worse" | "equal", number> & { detectable: number | null }>;
 /** `all` is pass^k. */
@@ -77,7 +76,7 @@ export const compareDatasets = async (a: Dataset, b: Dataset, given: ComparisonO
   const changes: Changed[] = [];
   const estimates = options.tries.map((k) => ({ k, pairs: new PairedValues(), all: new PairedValues() }));
   const happened = new causes.PairCauses(sides);
-  let paired = 0;
+  let [paired, otherPrompts] = [0, 0];
   for (let pair = 0; pair < counts.common; pair++) {
     const pools = counts.readPair(pair);
     if (breaks.isDue(1000 * (pools.a.rows.length + pools.b.rows.length))) await breaks.take();
@@ -87,6 +86,7 @@ export const compareDatasets = async (a: Dataset, b: Dataset, given: ComparisonO
     if (a.state && b.state) changes.push({ from: a.state, to: b.state, pair, means });
     if (!isPaired) continue;
     paired++;
+    if (haveOtherPrompts(sides, pools)) otherPrompts++;
     for (const { k, pairs, all } of estimates) {
       if (a.tries < k || b.tries < k) continue;
       pairs.add(estimatePass(a, k), estimatePass(b, k));
@@ -97,8 +97,12 @@ export const compareDatasets = async (a: Dataset, b: Dataset, given: ComparisonO
   }
   const size = ({ means }: Changed) => Math.abs(means?.difference ?? 0);
   const { metrics, overflowing } = await compareMetrics(sides, counts, breaks);
-  const names = new Set([...overflowing, ...(metrics ?? []).map(({ name }) => name)]);
   const changed = changes.filter((change) => size(change) > rewardTolerance);
+  const reward = compareRewards(rewards, changes);
+  const { readPair } = counts;
+  const divisions = causes.compareDivisions(sides, changes, readPair);
+  const happenings = happened.compute();
+  adjustChances(listChances({ ...happenings, divisions, metrics }));
   return {
     compared: {
       a: sides.a.counts,
@@ -110,15 +114,16 @@ export const compareDatasets = async (a: Dataset, b: Dataset, given: ComparisonO
       failed_a: counts.failed_a,
       failed_b: counts.failed_b,
       without_prompt: sides.a.unknown + sides.b.unknown,
-      reward: compareRewards(rewards, changes),
+      other_prompts: otherPrompts,
+      reward,
       reward_of_all: { a: meanOfAll(a, options), b: meanOfAll(b, options) },
       pass: estimates.map(({ k, pairs, all }) => {
-        const { pairs: count, ...difference } = pairs.describe() ?? { pairs: 0, ...noDifference };
-        const { a: allA, b: allB } = all.describe() ?? noDifference;
+        const { pairs: count, ...difference } = pairs.describe()?.compared ?? { pairs: 0, ...noDifference };
+        const { a: allA, b: allB } = all.describe()?.compared ?? noDifference;
         return { k, pairs: count, ...difference, all: { a: allA, b: allB } };
       }),
-      ...happened.compute(),
-      divisions: causes.compareDivisions(sides, changes, counts.readPair),
+      ...happenings,
+      divisions,
       settings: causes.findSettings(sides),
       transitions: await causes.countTransitions(changes, breaks),
       metrics,
@@ -126,15 +131,41 @@ export const compareDatasets = async (a: Dataset, b: Dataset, given: ComparisonO
     steps: causes.findSteps(sides),
     changes,
     changed: await sortWithBreaks(changed, (x, y) => size(y) - size(x), breaks),
-    readPair: counts.readPair,
+    readPair,
     readKey: counts.readKey,
     overflowingMetrics: overflowing,
     pairing: { name: pairing.name, candidate },
-    uncomparedMetrics: {
-      a: await listUncompared(sides.a, names, breaks),
-      b: await listUncompared(sides.b, names, breaks),
-    },
   };
+};
+
+/** Returns the sign of a difference that the data shows; 0 if the interval contains 0, or is unknown. */
+export const findSign = (reward: Compared["reward"]) => {
+  const [low = 0, high = 0] = reward?.ci95 ?? [];
+  return low > rewardTolerance ? 1 : high < -rewardTolerance ? -1 : 0;
+};
+
+/** Lists what can be named as changed: no other rollouts, and nothing that a cause has. */
+const listChances = ({
+  causes: all,
+  facts,
+  tools,
+  finish_reasons,
+  divisions,
+  metrics,
+}: causes.CauseLists & Pick<Compared, "divisions" | "metrics">): readonly Chance[] => [
+  ...(all ?? []).filter(({ name }) => name !== "other"),
+  ...facts.filter(({ name }) => name !== "tool_errors"),
+  ...(finish_reasons ?? []).filter(({ name }) => name !== "stop" && !isCutOff(name)),
+  ...[...divisions, ...(metrics ?? [])],
+  ...(tools ?? []).flatMap(({ of_calls, of_errors }) => [of_calls, of_errors]),
+];
+
+/** A simulated user may have written a part of a prompt after a greeting. */
+const haveOtherPrompts = ({ a, b }: Sides, pools: Pair) => {
+  const [inA, inB] = [[a, pools.a] as const, [b, pools.b] as const].map(([{ facts }, { rows }]) =>
+    rows.flatMap((row) => (facts.isGreeted(row) ? [] : (facts.prompt.at(row) ?? []))),
+  );
+  return inA?.[0] !== undefined && inB?.[0] !== undefined && !inA.includes(inB[0]);
 };
 
 /** Returns the mean over all trajectories, and over the exceptions if they have a reward. */
@@ -200,17 +231,12 @@ const subtractMeans = (a: number | null, b: number | null): PairedMeans | undefi
   a === null || b === null || !Number.isFinite(b - a) ? undefined : { a, b, difference: b - a };
 
 const compareRewards = (values: PairedValues, changes: readonly Changed[]): RewardDifference | null => {
-  const compared = values.describe();
-  if (!compared) return null;
-  const detectable = findDetectable(compared.pairs, { mean: compared.difference, ci95: compared.ci95 });
+  const described = values.describe();
+  if (!described) return null;
+  const { compared, detectable } = described;
   const better = changes.filter(({ means }) => means && means.difference > rewardTolerance).length;
   const worse = changes.filter(({ means }) => means && means.difference < -rewardTolerance).length;
   return { ...compared, detectable, better, worse, equal: compared.pairs - better - worse };
-};
-
-const listUncompared = async ({ facts }: Side, compared: ReadonlySet<string>, breaks: Breaks) => {
-  const names = facts.listMetricNames().filter((name) => !compared.has(name));
-  return await sortWithBreaks(names, compareTexts, breaks);
 };
 
 const compareMetrics = async ({ a, b }: Sides, { common, readPair, isPaired }: Pairs, breaks: Breaks) => {

@@ -1,8 +1,11 @@
 /** Lists trajectories and groups as rows with the keys of `rollcall stats --each`. */
 
+import { Failure } from "../../failure.ts";
 import { Breaks } from "../../system/breaks.ts";
+import { findNearest } from "../../text/nearest.ts";
+import { formatList, formatSuggestion } from "../../text/sentences.ts";
 import { locateTrajectory } from "../dataset/locate.ts";
-import { openRowReader, type WantedKeys } from "../dataset/prompt-text.ts";
+import { listKeys, openRowReader, type WantedKeys } from "../dataset/prompt-text.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
 import { type FactRow, groupFacts, mapFacts, readFacts } from "../facts.ts";
 import type { FactColumns } from "../index/fact-columns.ts";
@@ -76,6 +79,22 @@ const bytesPerRow = 2 ** 14;
 export const getFacts = ({ scan: { parts } }: Dataset): FactColumns => {
   if (!parts.facts) throw new Error("the trajectories were not measured");
   return parts.facts;
+};
+
+/** Expects a dataset that was read with the values of `by`. @throws Failure `key-missing` if no group has the key */
+export const requireKey = (dataset: Dataset, by: string, where = "") => {
+  const { facts } = dataset.scan.parts;
+  if (!facts || facts.rows === 0 || facts.by.names.list.length > 0) return;
+  const keys = listKeys(dataset);
+  const near = findNearest(by, keys);
+  const known = keys.length === 0 ? "" : ` (such as ${formatList(keys, 8)})`;
+  const message = `no trajectory has a value for the key ${by}${where && ` ${where}`}`;
+  throw new Failure(
+    "invalid_input",
+    "key-missing",
+    message,
+    formatSuggestion(near, `pass a key of the trajectories${known}`),
+  );
 };
 
 export interface RolloutFact extends FactRow {

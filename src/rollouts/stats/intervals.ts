@@ -1,7 +1,7 @@
 /** Computes percentiles, and t intervals of means over groups (metrics.md). */
 
 import { NumberColumn } from "../index/column.ts";
-import { average, computeMean, Sum } from "../index/sums.ts";
+import { average, computeMean, findBounds, rewardTolerance, Sum } from "../index/sums.ts";
 
 /** The low and the high end of a 95 % interval. */
 export type Interval = readonly number[];
@@ -9,6 +9,9 @@ export type Mean = Readonly<{ mean: number; ci95: Interval | null }>;
 
 /** The means of the sides, and b − a with its interval. */
 export type PairedDifference = Readonly<Record<"pairs" | "a" | "b" | "difference", number> & { ci95: Interval | null }>;
+
+/** The probability that chance changes something so much; null for fewer than three pairs. */
+export type Chance = { p: number | null };
 
 const coverage = 0.95;
 /** The quantile of the normal distribution for four of five cases. */
@@ -27,12 +30,6 @@ export const tQuantile = (degrees: number) => {
     else high = middle;
   }
   return high;
-};
-
-/** Returns the smallest true difference that is outside the interval in four of five cases. */
-export const findDetectable = (count: number, { mean, ci95 }: Mean) => {
-  const [, high = mean] = ci95 ?? [];
-  return ci95 && (high - mean) * (1 + powerQuantile / tQuantile(count - 1));
 };
 
 /** P(|T| ≤ t) for a whole number of degrees (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4). */
@@ -87,22 +84,41 @@ export class GroupedValues {
   }
 
   /** Expects a value. */
-  describe() {
-    return describeMean(this.#values.viewDoubles(), this.#starts);
+  describe(): Mean {
+    const values = this.#values.viewDoubles();
+    const range = findRange(values);
+    const { mean, error, degrees } = estimateMean(values, this.#starts);
+    return { mean, ci95: toInterval(mean, error, degrees, range) };
   }
 }
 
+/** Returns the range of values that are possible: 0 to 1 for rates, or else the range of the values. */
+const findRange = (values: ArrayLike<number>): Interval => {
+  const { min, max } = findBounds(values);
+  return min >= 0 && max <= 1 ? [0, 1] : [min, max];
+};
+
+/** With two groups, two equal values have an interval without width in 13 % of data without a true difference. */
+const minDegrees = 2;
+
+const toInterval = (mean: number, error: number | null, degrees: number, [min = 0, max = 0]: Interval) => {
+  if (error === null || degrees < minDegrees) return null;
+  const half = tQuantile(degrees) * error;
+  return [Math.max(min, mean - half), Math.min(max, mean + half)];
+};
+
 /**
- * The interval is mean ± t · SE with G − 1 degrees of freedom and SE² = G/(G−1) · Σ_g (Σ_{i∈g} (x_i − mean))² / n²:
- * the standard error clustered by group of Miller (2024), "Adding Error Bars to Evals", with the factor for few groups.
- * Null for fewer than two groups, and for values whose squares are not doubles.
+ * The standard error has G − 1 degrees of freedom, and SE² = G/(G−1) · Σ_g (Σ_{i∈g} (x_i − mean))² / n²: clustered by
+ * group after Miller (2024), "Adding Error Bars to Evals", with the factor for few groups. Null for fewer than two
+ * groups, and for values whose squares are not doubles.
  *
  * @param values are overwritten
  * @param starts for each group, the number of values before it; default: each value is a group
  */
-const describeMean = (values: Float64Array, starts?: NumberColumn): Mean => {
+const estimateMean = (values: Float64Array, starts?: NumberColumn) => {
   const mean = computeMean(values);
   const groups = (starts ?? values).length;
+  const degrees = groups - 1;
   // Each group has a value, so the squares take the place of values that were read.
   const squares = values.subarray(0, groups);
   for (let group = 0, end = 0; group < groups; group++) {
@@ -115,13 +131,39 @@ const describeMean = (values: Float64Array, starts?: NumberColumn): Mean => {
       sum.add(-mean);
     }
     squares[group] = sum.total ** 2;
-    if (!Number.isFinite(squares[group])) return { mean, ci95: null };
+    if (!Number.isFinite(squares[group])) return { mean, error: null, degrees };
   }
-  if (groups < 2) return { mean, ci95: null };
+  if (groups < 2) return { mean, error: null, degrees };
   // The mean of the squares times G is their sum.
-  const error = (groups / Math.sqrt(groups - 1) / values.length) * Math.sqrt(average(squares));
-  const half = tQuantile(groups - 1) * error;
-  return { mean, ci95: [mean - half, mean + half] };
+  return { mean, error: (groups / Math.sqrt(degrees) / values.length) * Math.sqrt(average(squares)), degrees };
+};
+
+/** Returns the p value of the t test. Differences without deviations have that of equal signs. */
+const findChance = (distance: number, error: number | null, degrees: number) => {
+  if (error === null || degrees < minDegrees) return null;
+  if (distance <= rewardTolerance) return 1;
+  return Math.max(2 ** -degrees, 1 - probabilityWithin(distance / error, degrees));
+};
+
+/** Returns the p value of the difference between two differences (Welch 1947). */
+export const compareDifferences = (one: PairedValues, other: PairedValues) => {
+  const [a, b] = [one.describe(), other.describe()];
+  if (!a || !b || a.error === null || b.error === null) return null;
+  const [degreesA, degreesB] = [a.compared.pairs - 1, b.compared.pairs - 1];
+  const error = Math.hypot(a.error, b.error);
+  const degrees = Math.floor(error ** 4 / (a.error ** 4 / degreesA + b.error ** 4 / degreesB));
+  const fewest = Math.min(degreesA, degreesB);
+  return findChance(Math.abs(a.compared.difference - b.compared.difference), error, Math.max(fewest, degrees || 0));
+};
+
+/** Adjusts p values for the number of those that can be small (Holm 1979). */
+export const adjustChances = (all: readonly Chance[]) => {
+  const sorted = all.filter(({ p }) => p !== null && p < 1).sort((a, b) => (a.p ?? 1) - (b.p ?? 1));
+  let adjusted = 0;
+  for (const [at, one] of sorted.entries()) {
+    adjusted = Math.max(adjusted, Math.min(1, (sorted.length - at) * (one.p ?? 1)));
+    one.p = adjusted;
+  }
 };
 
 /** Values of pairs, whose means and the interval of whose difference are wanted. */
@@ -140,16 +182,26 @@ export class PairedValues {
     } else this.overflows = true;
   }
 
+  /** Adds zeros up to a number of pairs. */
+  pad(pairs: number) {
+    this.#a.length = this.#b.length = Math.max(this.#a.length, pairs);
+  }
+
   /** The interval is the t interval over the pairs. Undefined without pairs. */
-  describe(): PairedDifference | undefined {
+  describe() {
     const pairs = this.#a.length;
     if (pairs === 0) return undefined;
-    const a = computeMean(this.#a.viewDoubles());
+    const inA = this.#a.viewDoubles();
+    const [a, [minA = 0, maxA = 0]] = [computeMean(inA), findRange(inA)];
     const values = this.#b.viewDoubles();
-    const b = computeMean(values);
+    const [b, [minB = 0, maxB = 0]] = [computeMean(values), findRange(values)];
     for (let at = 0; at < pairs; at++) values[at] = (values[at] ?? 0) - this.#a.at(at);
-    const { mean: difference, ci95 } = describeMean(values);
-    return { pairs, a, b, difference, ci95 };
+    const { mean: difference, error, degrees } = estimateMean(values);
+    const ci95 = toInterval(difference, error, degrees, [minB - maxA, maxB - minA]);
+    const compared: PairedDifference = { pairs, a, b, difference, ci95 };
+    /** The smallest true difference that is outside the interval in four of five cases. */
+    const detectable = ci95 && (error ?? 0) * (tQuantile(degrees) + powerQuantile);
+    return { compared, detectable, error, p: findChance(Math.abs(difference), error, degrees) };
   }
 }
 
@@ -175,10 +227,10 @@ export class NamedPairs<Name> {
   }
 
   /** Leaves out names without a pair. */
-  *describe(names: Iterable<Name> = this.names) {
+  *describe(names: Iterable<Name> = this.names): Generator<{ name: Name } & PairedDifference & Chance> {
     for (const name of names) {
       const described = this.#values.get(name)?.describe();
-      if (described) yield { name, ...described };
+      if (described) yield { name, ...described.compared, p: described.p };
     }
   }
 }

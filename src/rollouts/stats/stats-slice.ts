@@ -23,7 +23,7 @@ export interface Stats extends RolloutCounts, Readonly<Record<LengthName, Length
   readonly reward: RewardStats | null;
   readonly solved: SolvedGroups | null;
   readonly finish_reasons: readonly (Named & Readonly<{ trajectories: number; reward: number | null }>)[] | null;
-  readonly tools: readonly (Named & Readonly<ToolUse>)[];
+  readonly tools: readonly (Named & Readonly<ToolUse>)[] | null;
   readonly metrics: Readonly<Record<string, Mean & Pick<RolloutCounts, "trajectories">>> | null;
 }
 
@@ -176,7 +176,7 @@ export class StatsSlice {
       solved: this.#computeSolved(),
       finish_reasons: this.#rows.length === 0 ? null : this.#computeFinishes(),
       ...lengths,
-      tools: await this.#computeTools(breaks),
+      tools: this.#tools.size === 0 ? null : await this.#computeTools(breaks),
       metrics,
     };
   }

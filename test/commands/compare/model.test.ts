@@ -139,7 +139,7 @@ describe("a comparison by a key", () => {
             rollouts.filter(({ finish }) => finish === name).length / rollouts.length;
           expect({ a, b, pairs: sampled.length }).toEqual(compare(share, sampled));
         }
-        for (const tool of document.tools) {
+        for (const tool of document.tools ?? []) {
           const callsOf = ({ rollouts }: Task) =>
             rollouts.flatMap(({ calls }) => calls.filter(([name]) => name === tool.name));
           const calls = compare((task) => callsOf(task).length / task.rollouts.length, sampled);

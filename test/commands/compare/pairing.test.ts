@@ -129,7 +129,8 @@ it.each<[a: readonly unknown[], b: readonly unknown[], note: string | undefined]
   [[1, "x"], [1], "a has 2 values of step, which are compared together. Put each value into its own file"],
 ])("a comparison names the steps of a side (row %$)", async (a, b, note) => {
   const { notes } = await compare(ids(...a.map((step) => ({ step }))), ids(...b.map((step) => ({ step }))));
-  expect(notes.filter((text: string) => text.includes("values of step"))).toEqual(note === undefined ? [] : [note]);
+  expect(notes).toEqual([expect.stringMatching(/^the pairs are prompts: \d/)]);
+  expect(/\. (.* values of step.*)/.exec(notes[0])?.[1]).toBe(note);
 });
 
 it.each<[name: string, last: readonly object[], found: object, note: string | undefined]>([
@@ -138,7 +139,7 @@ it.each<[name: string, last: readonly object[], found: object, note: string | un
     "names the rewards without a known prompt",
     [{ role: "model", content: "a" }],
     { paired: 1, without_prompt: 2 },
-    "the pairs leave out 2 trajectories without a known prompt. The mean rewards of all are a 1, b 0.333333",
+    "The pairs leave out 2 trajectories without a known prompt. The mean rewards of all are a 1, b 0.333333",
   ],
 ])("a comparison %s", async (_, last, found, note) => {
   const asked = [
@@ -152,5 +153,5 @@ it.each<[name: string, last: readonly object[], found: object, note: string | un
   const { notes, paired, without_prompt, reward } = JSON.parse(stdout);
   expect({ paired, without_prompt }).toEqual(found);
   expect(reward.b).toBe(note === undefined ? 1 / 3 : 1);
-  expect(notes.filter((text: string) => text.includes("leave out"))).toEqual(note === undefined ? [] : [note]);
+  expect(notes).toEqual([`the pairs are prompts: 1${note === undefined ? "" : `. ${note}`}`]);
 });

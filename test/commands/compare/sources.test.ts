@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { CompareDocument } from "../../../src/commands/compare/compare-document.ts";
-import * as verdict from "../../../src/commands/compare/verdict.ts";
+import * as verdict from "../../../src/commands/compare/compare-document.ts";
 import { listNext, listSources } from "../../../src/commands/compare/where-from.ts";
+import { findSign } from "../../../src/rollouts/stats/compare.ts";
+
+type CompareDocument = verdict.CompareDocument;
 
 type Reward = NonNullable<CompareDocument["reward"]>;
 type Cause = NonNullable<CompareDocument["causes"]>[number];
@@ -22,13 +24,13 @@ describe("the verdict of a comparison", () => {
   it.each<[reward: Reward | null, text: string, minEffect?: number, transitions?: typeof overflowing]>([
     [null, "Nothing is compared, because no pair has rewards."],
     [null, `Nothing is compared, because ${outside}.`, 0, overflowing],
-    [rewardOf(1, 1, 1), "One pair is too few to judge."],
+    [rewardOf(1, 1, 1), "One pair is too few to judge: 0.5 → 1.5, difference +1."],
     [{ ...rewardOf(1, 2), ci95: null }, "The interval is unknown, because the rewards are too large."],
-    [rewardOf(1, 3, 2), "Two pairs are too few to judge: 0.5 → 2.5, difference +2, between +1 and +3."],
+    [rewardOf(1, 3, 2), "Two pairs are too few to judge: 0.5 → 2.5, difference +2."],
     [rewardOf(1, 3, 19), `The mean reward of b is higher: 0.5 → 2.5, difference +2, between +1 and +3. 19 ${few}`],
     [rewardOf(1, 3, 20), "The mean reward of b is higher: 0.5 → 2.5, difference +2, between +1 and +3."],
     [
-      rewardOf(0.25, 1.25),
+      { ...rewardOf(0.25, 1.25), detectable: 0.75 },
       "The mean reward of b is higher: 0.5 → 1.25, difference +0.75, between +0.25 and +1.25. Without a true difference, 1 of 20 comparisons says this.",
     ],
     [
@@ -48,26 +50,24 @@ describe("the verdict of a comparison", () => {
 
   it.each<[low: number, high: number, sign: number, isRegression: boolean, isSure: boolean]>([
     [1, 3, 1, false, true],
-    [1, 5, 1, false, false],
-    [2e-12, 1, 1, false, false],
+    [0.1, 0.2, 1, false, false],
+    [2e-12, 1, 1, false, true],
     [1e-12, 1, 0, false, false],
     [-1, -1e-12, 0, false, false],
-    [-1, -2e-12, -1, true, false],
+    [-1, -2e-12, -1, true, true],
     [-3, -1, -1, true, true],
-    [1, 1, 1, false, true],
     [0, 0, 0, false, false],
   ])("shows the sign of a difference between %d and %d only beyond rounding", (low, high, sign, isWorse, isSure) => {
     const reward = rewardOf(low, high);
-    expect(verdict.findSign(reward)).toBe(sign);
-    expect(verdict.findSign({ ...reward, pairs: 2 })).toBe(0);
-    expect(verdict.isRegression(reward, 0)).toBe(isWorse);
-    expect(verdict.isSure(reward.ci95)).toBe(isSure);
-    expect(verdict.isSure([low + 1, high + 1], 1)).toBe(isSure);
+    expect([findSign(reward), verdict.isRegression(reward, 0), verdict.isSure(reward)]).toEqual([
+      sign,
+      isWorse,
+      isSure,
+    ]);
   });
 
   it("has no sign without an interval, and overflows only if pairs with rewards have no difference", () => {
-    expect([verdict.findSign(null), verdict.isRegression(null, 0), verdict.isSure(null)]).toEqual([0, false, false]);
-    expect(verdict.isSure([1e-12, 1e-12])).toBe(false);
+    expect([findSign(null), verdict.isRegression(null, 0), verdict.isSure(null)]).toEqual([0, false, false]);
     const reward = rewardOf(0, 1, 2);
     expect(verdict.explainOverflow({ reward, transitions: overflowing })).toBeUndefined();
     expect(verdict.explainOverflow({ reward: null, transitions: overflowing })).toBe(outside);
@@ -77,29 +77,40 @@ describe("the verdict of a comparison", () => {
 const side = { groups: 30, trajectories: 30, exceptions: 0 };
 const empty: CompareDocument = {
   ...{ a: side, b: side, exceptions: { a: 0, b: 0 }, paired: 30, only_a: 0, only_b: 0, failed_a: 0, failed_b: 0 },
-  ...{ without_prompt: 0, reward: rewardOf(-3, -1), reward_of_all: { a: 0.5, b: 0.25 }, pass: [], causes: null },
-  ...{ facts: [], tools: [], finish_reasons: null, divisions: [], settings: [], transitions: [], metrics: null },
+  ...{ without_prompt: 0, other_prompts: 0, reward: rewardOf(-3, -1), reward_of_all: { a: 0.5, b: 0.25 }, pass: [] },
+  ...{
+    verdict: "",
+    causes: null,
+    facts: [],
+    tools: null,
+    finish_reasons: null,
+    divisions: [],
+    settings: [],
+    transitions: [],
+    metrics: null,
+  },
   ...{ changed: [], warnings: [], notes: [] },
 };
 
-const sureOf = (difference: number): readonly number[] => [difference - 0.1, difference + 0.1];
-const chance = [-1, 1];
+const [sure, chance] = [0.05, 0.051];
+const ci95 = null;
 
-const causeOf = (name: Cause["name"], by_share: number, by_reward: number, ci95: Cause["ci95"] = [1, 1]): Cause => {
-  return { name, a: { share: 0.25, reward: 1 }, b: { share: 0.5, reward: null }, by_share, by_reward, ci95 };
+const causeOf = (name: Cause["name"], by_share: number, by_reward: number, p = sure): Cause => {
+  return { name, a: { share: 0.25, reward: 1 }, b: { share: 0.5, reward: null }, by_share, by_reward, ci95, p };
 };
-const value = (name: string, difference: number, pairs: number, ci95: Cause["ci95"]) => {
-  return { name: "env", value: name, pairs, a: 1, b: 1 + difference, difference, ci95 };
+const value = (name: string, difference: number, pairs: number, p = sure) => {
+  return { name: "env", value: name, pairs, a: 1, b: 1 + difference, difference, ci95, p };
 };
-const mean = (name: string, a: number, b: number, ci95: Cause["ci95"] = [1, 1]) => ({ name, a, b, ci95 });
-const metric = (name: string, a: number, b: number, ci95: Cause["ci95"]) => {
-  return { name, pairs: 30, a, b, difference: b - a, ci95 };
+const mean = (name: string, a: number, b: number, p = sure) => ({ name, a, b, ci95, p });
+const metric = (name: string, a: number, b: number, p = sure) => {
+  return { name, pairs: 30, a, b, difference: b - a, ci95, p };
 };
-const tool = (name: string | null, a: number | null, b: number | null, ci95: Cause["ci95"] = [1, 1]) => {
-  return { name, a: { calls: 1, errors: a }, b: { calls: 1, errors: b }, ci95 };
+const tool = (name: string | null, a: number | null, b: number | null, p = sure, ofCalls = chance) => {
+  const changed = { of_errors: { ci95, p }, of_calls: { ci95, p: ofCalls } };
+  return { name, a: { calls: 1, errors: a }, b: { calls: 1, errors: b }, ...changed };
 };
 const noDifference = rewardOf(-1, 1);
-const many = Array.from({ length: 9 }, (_, at) => value(`${at}`, at - 12, 30, sureOf(at - 12)));
+const many = Array.from({ length: 9 }, (_, at) => value(`${at}`, at - 12, 30));
 
 describe("the list of sources of a difference", () => {
   it.each<[title: string, document: Partial<CompareDocument>, lines: readonly string[]]>([
@@ -152,8 +163,12 @@ describe("the list of sources of a difference", () => {
         "-0.26: mean reward of other rollouts (no known cut, no errors of tools): 1 → 0",
         "-0.16: mean reward of trajectories with errors of tools: 1 → 0",
         "+0.06: trajectories with errors of tools: 25% → 50% of all",
-        "+0.06: other rollouts (no known cut, no errors of tools): 25% → 50% of all",
       ],
+    ],
+    [
+      "no parts of a verdict that chance can make",
+      { reward: { ...rewardOf(-0.5, -0.1), detectable: 0.3 }, causes: [causeOf("other", 0, -0.3)] },
+      [],
     ],
     [
       "shares alone if there may be no difference",
@@ -164,17 +179,14 @@ describe("the list of sources of a difference", () => {
       "no share of cut trajectories if a side records no finish reason",
       {
         causes: [causeOf("truncated", -2, 0), causeOf("tool_errors", -1, 0), causeOf("other", 1, 0)],
-        finish_reasons: [mean("length", 0, 0.25), { name: null, a: 1, b: 0 }],
+        finish_reasons: [mean("length", 0, 0.25), { name: null, a: 1, b: 0, p: sure }],
       },
-      [
-        "-1: trajectories with errors of tools: 25% → 50% of all",
-        "finish: not recorded: 100% → 0% of the trajectories",
-      ],
+      ["-1: trajectories with errors of tools: 25% → 50% of all"],
     ],
     [
       "no share of cut trajectories if the other side records none",
-      { causes: [causeOf("truncated", -2, 0)], finish_reasons: [{ name: null, a: 0, b: 1 }] },
-      ["finish: not recorded: 0% → 100% of the trajectories"],
+      { causes: [causeOf("truncated", -2, 0)], finish_reasons: [{ name: null, a: 0, b: 1, p: sure }] },
+      [],
     ],
     [
       "six lines of a kind, and no change of a tool without results in one input",
@@ -185,29 +197,19 @@ describe("the list of sources of a difference", () => {
       [..."mnopqr"].map((name) => `metadata: ${name}: 1 in a, 2 in b`),
     ],
     [
-      "values of keys whose difference is not that of all pairs, by their part of the pairs",
-      {
-        divisions: [
-          ...[value("a", -4, 15, sureOf(-4)), value("b", -2, 15, sureOf(-2)), value("c", 6, 5, sureOf(6))],
-          value("d", 6, 4, sureOf(6)),
-        ],
-      },
+      "values of keys whose difference is not that of other pairs, by their part of the pairs",
+      { divisions: [value("a", -4, 15), value("b", -2, 15, chance), value("c", 6, 5)] },
       ["-2: env a: mean reward 1 → -3 in 15 of 30 pairs", "+1: env c: mean reward 1 → 7 in 5 of 30 pairs"],
-    ],
-    [
-      "values of keys whose change is clear, if there may be no difference",
-      { reward: noDifference, divisions: [value("a", 2, 15, [1.1, 3]), value("b", 2, 15, [1, 3])] },
-      ["+1: env a: mean reward 1 → 3 in 15 of 30 pairs"],
     ],
     [
       "up to five of each: the clearest metrics, settings, tools whose errors changed most, and other finish reasons",
       {
-        metrics: [metric("a", 1, 2, [1, 2]), metric("b", 0, 1, [0.9, 1.1]), metric("c", 1, 0, [-1, -1])],
+        metrics: [metric("a", 1, 2, 0.04), metric("b", 0, 1, 0.03), metric("c", 1, 0, 0.02)],
         settings: [..."mnopqrs"].map((name) => ({ name, a: "1", b: "2" })),
         tools: [tool("a", 0, 0.2), tool(null, 0.75, 0.25), tool("c", 0, 0.25), tool("d", null, 1)],
         finish_reasons: [
           ...[mean("length", 0, 1), mean("stop", 1, 0), mean("content_filter", 0, 0.5)],
-          ...[mean("abort", 0, 0.1), mean("error", 0.5, 0.7), { name: null, a: 0.75, b: 0.5 }],
+          ...[mean("abort", 0, 0.1, chance), mean("error", 0.5, 0.7, chance), { name: null, a: 0.75, b: 0.5, p: sure }],
         ],
       },
       [
@@ -227,33 +229,14 @@ describe("the list of sources of a difference", () => {
       [],
     ],
     [
-      "tools that only one side calls, beyond chance, without a share of errors",
+      "tools that are called more or less often by a tenth",
       {
         tools: [
-          { ...tool("a", null, 1), a: { calls: 0, errors: null }, b: { calls: 2.5, errors: 1 } },
-          { ...tool("b", 0, null, null), a: { calls: 0.2, errors: 0 }, b: { calls: 0, errors: null } },
-          { ...tool("c", 0, null, null), a: { calls: 0.1, errors: 0 }, b: { calls: 0, errors: null } },
+          { ...tool("a", null, 1, chance, sure), a: { calls: 0, errors: null }, b: { calls: 2.5, errors: 1 } },
+          { ...tool("b", 0, null, chance, sure), a: { calls: 1, errors: 0 }, b: { calls: 0.91, errors: null } },
         ],
       },
-      ["tool: calls of a: 0 → 2.5 for each trajectory", "tool: calls of b: 0.2 → 0 for each trajectory"],
-    ],
-    [
-      "a change of a tenth in five pairs that is equal in all",
-      { paired: 5, tools: [tool("a", 0, 0.1)] },
-      ["tool: errors in 0% → 10% of the results of a"],
-    ],
-    [
-      "no change that is equal in four pairs, because chance can make it",
-      {
-        ...{ paired: 4, reward: noDifference, causes: [causeOf("tool_errors", 0.5, 1)], tools: [tool("a", 0, 1)] },
-        ...{ facts: [mean("turns", 1, 2)], metrics: [{ ...metric("m", 0, 1, [1, 1]), pairs: 4 }] },
-      },
-      [],
-    ],
-    [
-      "a change of a tenth in three pairs that differs",
-      { paired: 3, tools: [tool("a", 0, 0.1, [0.9, 1.1])] },
-      ["tool: errors in 0% → 10% of the results of a"],
+      ["tool: calls of a: 0 → 2.5 for each trajectory"],
     ],
     [
       "facts that changed by more than a tenth of the larger mean, except errors of tools",

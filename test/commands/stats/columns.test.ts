@@ -38,17 +38,17 @@ describe("rollcall stats --by", () => {
     [
       "tsv --header",
       `step,groups,trajectories,exceptions,reward.mean,reward.ci95_low,reward.ci95_high,solved.always,solved.sometimes,solved.never,solved.any,pass@1,pass@2,turns.mean,characters.mean,tokens.mean,truncated,failed,tool_errors
-1,2,4,2,0.75,-2.426551184043669,3.926551184043669,1,1,0,2,0.75,1,1.25,4,,0.25,0.3333333333333333,1
-2,1,1,0,-1520.5,,,0,0,1,0,0,,1,4,,,0,0
-3,1,0,2,,,,,,,,,,,,,,1,0
+1,2,4,2,0.75,,,1,1,0,2,0.75,1,1.25,4,,0.25,0.333333,1
+2,1,1,0,-1520.5,,,0,0,1,0,0,,1,4,,,0,
+3,1,0,2,,,,,,,,,,,,,,1,
 `,
     ],
     [
       "table",
-      `step  groups       reward  solved  pass@1     truncated  failed  characters  calls with errors
-   1       2  0.75 ± 3.18       2    0.75           25%     33%           4             1 of 3
-   2       1      -1520.5       0       0  not recorded      0%           4
-   3       1                               not recorded    100%
+      `step  groups   reward  solved  pass@1     truncated  failed  characters  calls with errors
+   1       2     0.75       2    0.75           25%     33%           4             1 of 3
+   2       1  -1520.5       0       0  not recorded      0%           4
+   3       1                           not recorded    100%
 `,
     ],
   ])("has a column for each number of a value, as %s", async (format, printed) => {
@@ -56,6 +56,17 @@ describe("rollcall stats --by", () => {
     expect(stdout.replaceAll("\t", ",")).toBe(printed);
   });
 });
+
+it.each(["stats - --by stepp", "compare - - --pair-by stepp"])(
+  "a key that no trajectory has is an error with a key that is near: %s",
+  async (words) => {
+    const line = toGroup({}, { reward: 1 }).replace('"reward"', '"step":1,"reward"');
+    const [file = ""] = filesOf(line);
+    const { code, stderr } = await runHere(words.replaceAll(/(?<= )-(?= )/g, file).split(" "));
+    expect([code, stderr]).toEqual([3, expect.stringContaining("the key stepp")]);
+    expect(stderr).toContain("hint: did you mean step?");
+  },
+);
 
 describe("the notes of rollcall stats", () => {
   const pair = (more: object, ...rewards: readonly number[]) => toGroup(more, ...rewards.map((reward) => ({ reward })));
@@ -86,7 +97,6 @@ describe("the notes of rollcall stats", () => {
     ["", ["a", "b", "b", "a"].map((level) => pair({ level }, 0, 1))],
     ["--by step", [1, 2].map((step) => pair({ step }, 0, step))],
     ["--by step", [pair({ step: 1 }, 0, 1)]],
-    ["--by turn", [pair({ step: 1 }, 0, 1)], "no trajectory has the key turn"],
     ["--by turn", [pair({ turn: 1 }, 0, 1), pair({}, 0, 2)]],
   ])("say what the numbers do not show: %s (row %$)", async (options, groups, note) => {
     const args = ["stats", "--json", "--fields", "notes", ...options.split(" ").filter(Boolean)];

@@ -61,6 +61,8 @@ describe.each(forms)("a group %s", (_, toLines) => {
     ['{"step":1} {"metadata":{"step":1}} {}', 0],
     ['{"step":1,"global_step":2} {"global_step":2,"step":1}', 0],
     ['{"step":1} {"global_step":2}', 0],
+    ['{"epoch":1} {"epoch":2} {"epoch":2}', 1],
+    ['{"train/epoch":1} {"train/epoch":2} {"train/epoch":3}', 0],
     ['{"initial_policy_version":1} {"initial_policy_version":2}', 1],
     ['{"initial_policy_version":1,"step":3} {"initial_policy_version":2,"step":3}', 0],
     ['{"step":1} {"step":null} {"step":{"of":2}} {"step":[3]}', 0],

@@ -14,6 +14,7 @@ describe("the columns of facts", () => {
       columns.addRow(Object.assign(new TrajectoryFacts(), { hasGreeting: at % 2 === 1 }), {
         counts: countsFrom(at * 2 ** 31),
         finishReason: `${at}`,
+        media: at,
         uses: new Map([[1, { calls, errors: 0, unanswered: 0 }]]),
       });
     let removeRows = () => {};

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import {
-  findDetectable,
+  adjustChances,
+  type Chance,
+  compareDifferences,
   GroupedValues,
   NamedPairs,
   PairedValues,
@@ -40,23 +42,61 @@ it.each([
 });
 
 describe("the mean of values in groups", () => {
-  it.each<[groups: string, mean: number, half: number | null]>([
+  it.each<[groups: string, mean: number, interval: readonly number[] | null]>([
     ["1 3", 2, null],
-    ["1,3", 2, 12.7062047362],
-    ["1 1,3 3", 2, 12.7062047362],
-    ["0 1,1 1,NaN", 0.75, 3.1765511841],
-    ["0,2,4", 2, (2 / Math.sqrt(3)) * 4.3026527297],
-    ["1e200,0", 5e199, null],
-  ])("has an interval over the groups %s", (groups, mean, half) => {
-    const values = new GroupedValues();
-    for (const [group, own] of groups.split(",").entries())
-      for (const value of own.split(" ")) values.add(group, Number(value));
-    const described = values.describe();
-    const interval = half === null ? null : [mean - half, mean + half].map((end) => expect.closeTo(end, 8));
-    expect(described).toEqual({ mean, ci95: interval });
-    const detectable = findDetectable(2, described);
-    const factor = 1 + 0.8416212335729143 / 12.7062047362;
-    expect(detectable).toEqual(half === null ? null : expect.closeTo(half * factor, 8));
+    ["1,3", 2, null],
+    ["0 1,1 1,NaN", 0.75, null],
+    ["0,2,4", 2, [0, 4]],
+    ["0,2,2,2,2,2,2,4", 2, [2 - 0.89374, 2 + 0.89374]],
+    ["0,0,0,1", 0.25, [0, 1]],
+    ["1,1,1,0.9,1", 0.98, [0.98 - 0.0555289, 1]],
+    ["1e200,0,0", 1e200 / 3, null],
+  ])(
+    "has an interval over three groups or more, in the range of %s, or from 0 to 1 for rates",
+    (groups, mean, ci95) => {
+      const values = new GroupedValues();
+      for (const [group, own] of groups.split(",").entries())
+        for (const value of own.split(" ")) values.add(group, Number(value));
+      const close = ci95?.map((end) => expect.closeTo(end, 4)) ?? null;
+      expect(values.describe()).toEqual({ mean: expect.closeTo(mean, 9), ci95: close });
+    },
+  );
+});
+
+const pairsOf = (...differences: readonly number[]) => {
+  const values = new PairedValues();
+  for (const difference of differences) values.add(0, difference);
+  return values;
+};
+
+describe("the chance of a difference", () => {
+  it.each<[differences: readonly number[], p: number | null]>([
+    [[1, 1], null],
+    [[0, 0, 0], 1],
+    // From tables of the t distribution: t = 2.5706 has 5 % with 5 degrees of freedom.
+    [[1, 1, 1, 1, 1, 1], 2 ** -5],
+    [[-1, 0, 1, 2, 3, 4], 0.1067],
+    [[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11], 0.0003],
+  ])("is that of the t test, and at least that of equal signs: %j", (differences, p) => {
+    expect(pairsOf(...differences).describe()?.p).toEqual(
+      p === null ? null : expect.closeTo(Math.max(p, 2 ** (1 - differences.length)), 4),
+    );
+  });
+
+  it("of the smallest is multiplied by the number of those that can be small, and ascends", () => {
+    const all: Chance[] = [0.02, null, 0.01, 1, 0.015, 0.9].map((p) => ({ p }));
+    adjustChances(all);
+    expect(all.map(({ p }) => p)).toEqual([0.045, null, 0.04, 1, 0.045, 0.9]);
+  });
+
+  it("of two differences depends on both deviations", () => {
+    const [low, high] = [
+      [0, 0.1, 0, -0.1, 0, 0],
+      [1, 1.1, 1, 0.9, 1, 1],
+    ];
+    expect(compareDifferences(pairsOf(...low), pairsOf(...high))).toBeCloseTo(2 ** -10, 6);
+    expect(compareDifferences(pairsOf(...low), pairsOf(...low))).toBe(1);
+    expect(compareDifferences(pairsOf(...low), pairsOf())).toBe(null);
   });
 });
 
@@ -72,9 +112,9 @@ it("pairs have means, a difference and its interval, without pairs that lack a v
     pairs.add(a, b);
     named.of(a === null || b === null ? "lacking" : "known").add(a, b);
   }
-  const described = { pairs: 2, a: 2, b: 4, difference: 2, ci95: [2 - 12.7062047362, 2 + 12.7062047362] };
-  const close = { ...described, ci95: described.ci95.map((end) => expect.closeTo(end, 8)) };
-  expect([pairs.describe(), pairs.overflows, new PairedValues().describe()]).toEqual([close, true, undefined]);
+  const compared = { pairs: 2, a: 2, b: 4, difference: 2, ci95: null };
+  expect(pairs.describe()).toMatchObject({ compared, detectable: null, p: null });
+  expect([pairs.overflows, new PairedValues().describe()]).toEqual([true, undefined]);
   expect([named.names, named.overflowing]).toEqual([["known", "lacking"], ["known"]]);
-  expect([...named.describe(), ...named.describe(["none"])]).toEqual([{ name: "known", ...close }]);
+  expect([...named.describe(), ...named.describe(["none"])]).toEqual([{ name: "known", ...compared, p: null }]);
 });

@@ -52,7 +52,7 @@ describe("the table and charts of the page", () => {
     const count = () => page.textsOf(".count")[0];
     for (const [name, filter, groups, chip = name] of [
       ["3 trajectories with a reward of 0.5", { reward: [0.5, 0.5] }, 3, "a reward of 0.5 ×"],
-      ["step 10: a mean of 0.625 (", { step: "10" }, 2, "step 10 ×"],
+      ["step 10: a mean of 0.625, ", { step: "10" }, 2, "step 10 ×"],
       ["trainable", { trainable: true }, 4],
       ["not trainable", { trainable: false }, 1],
       ["truncated", { truncated: true }, 1],
