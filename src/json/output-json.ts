@@ -31,7 +31,10 @@ export const toText = (value: Value) => (value.isText ? value : literal(unindent
 
 /** Puts JSON on one line like Python's `json.dumps`. JSON strings never contain raw line ends. */
 export const unindentJson = (json: string) =>
-  json.replaceAll(/(,?)[ \t]*\r?\n[ \t]*/g, (_, comma: string) => (comma === "" ? "" : ", "));
+  json.replaceAll(/(,?)[ \t\r\n]+/g, (run, comma: string) => {
+    if (!run.includes("\n")) return run;
+    return comma === "" ? "" : ", ";
+  });
 
 export const nonEmptyMap = (members: Iterable<Member>) => {
   const present = new Map<string, Json>();

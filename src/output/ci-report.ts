@@ -138,7 +138,8 @@ export const quoteCode = (text: string) => {
   const fence = "`".repeat(longest + 1);
   const padding = /^`|`$/.test(line) ? " " : "";
   // Renderers disagree about several backslashes before a pipe of a table.
-  const cell = line.replaceAll(/\\+(?=\|)/g, "$& ").replaceAll("|", "\\|");
+  const separated = line.replaceAll(/\\+\|?/g, (run) => run.replace("|", " |"));
+  const cell = separated.replaceAll("|", "\\|");
   return `${fence}${padding}${cell}${padding}${fence}`;
 };
 

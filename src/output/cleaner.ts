@@ -61,4 +61,5 @@ const commandPrefixes = /#(?=#(?:\[|vso\[|teamcity\[))/gi;
 /** Matches `commandPrefixes`. Also matches `::` after white space and colors at the start of a line. */
 const workflowCommands = new RegExp(`^((?:[^\\S\\n]|\\u001b\\[[0-9;]*m)*:)(?=:)|${commandPrefixes.source}`, "gim");
 
-export const toOneLine = (text: string) => text.replace(/\s*\n\s*/g, " ");
+/** A pattern with `\s*` before the line end would try each white space as its start. */
+export const toOneLine = (text: string) => text.replace(/\s+/g, (white) => (white.includes("\n") ? " " : white));

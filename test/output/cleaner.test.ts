@@ -3,7 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { defect } from "../../src/failure.ts";
-import { printReport } from "../../src/output/ci-report.ts";
+import { unindentJson } from "../../src/json/output-json.ts";
+import { printReport, quoteCode } from "../../src/output/ci-report.ts";
+import { toOneLine } from "../../src/output/cleaner.ts";
 import { printList } from "../../src/output/list.ts";
 import { printPage } from "../../src/output/page.ts";
 import { printFailure } from "../../src/output/print-failure.ts";
@@ -251,7 +253,11 @@ describe("a run of the built program", () => {
   });
 });
 
-// With quadratic time, this text would take minutes.
-it("removes starts of control strings in linear time", { tags: "slow" }, () => {
+// With quadratic time, each of these texts would take minutes.
+it("cleans long texts in linear time", { tags: "slow" }, () => {
   expect(sanitizeText("\u009d".repeat(500_000))).toBe("");
+  const spaces = " ".repeat(500_000);
+  expect(toOneLine(`${spaces}a \n\n b`)).toBe(`${spaces}a b`);
+  expect(unindentJson(`["${spaces}",\n 1]`)).toBe(`["${spaces}", 1]`);
+  expect(quoteCode("\\".repeat(500_000))).toHaveLength(500_002);
 });

@@ -71,7 +71,7 @@ const csvAdvice = (separator: string, name: string) => {
 };
 
 /** Matches JSON after the first line, but not a Markdown link. */
-const jsonLine = /\n\s*(?:\{|\[\s*(?:[[{\]"\d-]|$))/;
+const jsonLine = /\n[^\S\n]*(?:\{|\[\s*(?:[[{\]"\d-]|$))/;
 
 /** Matches lines that are neither JSON nor values of Python. */
 const proseLine = /^[ \t]*(?![-{}[\]",:\d]|(?:true|false|none|null|nan|infinity)\b)\S/gim;

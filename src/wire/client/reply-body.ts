@@ -175,8 +175,10 @@ export const inspectBody = (
     return { kind, message: isLong ? `${cutText(message, maxMessageLength)} …` : message };
   };
   if (isWebPage) {
+    // Many tags without an end would take long.
+    const head = text.slice(0, 2 ** 14);
     const [, title = ""] =
-      /<title[^>]*>(.{0,4000}?)<\/title/is.exec(text) ?? /<h1[^>]*>(.{0,4000}?)<\/h1/is.exec(text) ?? [];
+      /<title[^>]*>(.{0,4000}?)<\/title/is.exec(head) ?? /<h1[^>]*>(.{0,4000}?)<\/h1/is.exec(head) ?? [];
     return result("html", title.replace(/(?:\s|<[^<>]*>)+/g, " ").trim() || undefined);
   }
   if (text === "") return result("empty", undefined);
