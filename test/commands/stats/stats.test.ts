@@ -301,6 +301,12 @@ describe("rollcall stats", () => {
     expect(stdout.trim().split("\n")[1]).toBe(`2\t2\t0.75\t${Math.sqrt(3 / 16)}\t3`);
   });
 
+  it("says that a trajectory is solved from the reward of --pass", async () => {
+    const words = "--each trajectory --pass 2 --json --fields solved".split(" ");
+    const { stdout } = await runHere(["stats", ...filesOf(toLine([{ reward: 1 }, { reward: 2 }])), ...words]);
+    expect(JSON.parse(stdout).data).toEqual([{ solved: false }, { solved: true }]);
+  });
+
   it("counts exceptions with their reward in the bars, and says that no row of a trajectory has them", async () => {
     const group = toLine([{ reward: 1 }, { reward: 0 }]).replace("{", '{"exceptions":[{"type":"E"},{"type":"E"}],');
     const file = filesOf(group);
