@@ -105,6 +105,11 @@ describe("turns", () => {
       ...parts.map((part) => (part.kind === "call" ? { name: part.name, at: part.result?.at } : show(part))),
     ]);
 
+  it("have an error only in a result", () => {
+    const items = [{ role: "user", content: "Error: x" }, tool("Error: x")];
+    expect(read(items).map(({ isError }) => isError)).toEqual([false, true]);
+  });
+
   it("have the role, the name and the members of a choice", () => {
     const items = [{ role: "user", content: "q", name: "me" }, { ...asks(), logprobs: 1 }, tool("x", "t"), { a: 1 }];
     expect(
