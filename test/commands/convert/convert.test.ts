@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runCommandLine } from "../../../src/run.ts";
@@ -22,6 +23,9 @@ describe("rollcall convert", () => {
       "rollcall: convert does not print groups to a terminal",
       "hint: pass --out groups.jsonl, or redirect standard output",
     ]);
+    const out = join(newFolder(), "out");
+    await runHereOnTerminal([...args, "--out", out], { columns: 200 });
+    expect(readFileSync(out, "utf8")).toBe(group);
   });
 
   it.each([
