@@ -96,12 +96,16 @@ const parseFormatOptions = async (typed: InputOptions, host: Host, maxUnpackedBy
 
 const maxNames = 3;
 const maxUnreadPaths = 20;
+/** A person reads about two lines of a terminal. */
+const maxUnreadLength = 110;
 
-const formatUnreadKeys = (unread: readonly { path: string; count: number }[]) => {
+const formatUnreadKeys = (unread: readonly { path: string; count: number }[], isForProgram: boolean) => {
   const total = unread.reduce((sum, { count }) => sum + count, 0);
   const paths = unread.map(({ path, count }) => `${shortenName(path)} (${count})`);
   const verb = total === 1 ? "value was" : "values were";
-  return `${total} ${verb} not converted: ${formatList(paths, maxUnreadPaths)}`;
+  let shown = 1;
+  while (shown < paths.length && paths.slice(0, shown + 1).join(", ").length <= maxUnreadLength) shown++;
+  return `${total} ${verb} not converted: ${formatList(paths, isForProgram ? maxUnreadPaths : shown)}`;
 };
 
 /** A parser of reasoning can take whole answers, and their rewards are then not those of the answers. */
@@ -116,12 +120,12 @@ const describeSilent = ({ silent, reward }: rollouts.Dataset["scan"]["tally"]) =
 };
 
 export const printInputNotes = ({ screen }: Context, dataset: rollouts.Dataset, typed: InputOptions) => {
-  const notes = listInputNotes(dataset, typed);
+  const notes = listInputNotes(dataset, typed, screen.isForProgram);
   notes.forEach(screen.notice);
   return notes;
 };
 
-const listInputNotes = (dataset: rollouts.Dataset, typed: InputOptions) => {
+const listInputNotes = (dataset: rollouts.Dataset, typed: InputOptions, isForProgram: boolean) => {
   const listed: string[] = [];
   const notice = (text: string) => void listed.push(text);
   const { conversion, scan, sources } = dataset;
@@ -133,8 +137,10 @@ const listInputNotes = (dataset: rollouts.Dataset, typed: InputOptions) => {
       const subject = isInput ? "the input was" : pluralize(files.length, "file was", "files were");
       notice(`${subject} read as ${format.title} (--from ${format.name}), ${groups}`);
     }
+    // If no group is valid, the errors matter, and the notes would hide them.
+    if (dataset.groups.count > 0 && dataset.groups.valid().next().done === true) return listed;
     for (const [text, count] of notes) notice(count === 1 ? text : `${text} (${count} times)`);
-    if (conversion.unread.length > 0) notice(formatUnreadKeys(conversion.unread));
+    if (conversion.unread.length > 0) notice(formatUnreadKeys(conversion.unread, isForProgram));
   }
   const rewardOption = rewardFrom === undefined ? "--rewards" : "--reward-from";
   if (!conversion && scan.problems.errors === 0 && (rewardFrom ?? rewards) !== undefined)

@@ -30,11 +30,12 @@ export const reportDatasetProblems = async (dataset: IndexedGroups, breaks: Brea
 /**
  * Returns the rules that groups of whole files break, which are not reported.
  * @param ungrouped the location of an input without `--group-by`
+ * @param isTrained false if no trainer learns from the groups, so that equal rewards are only noted
  */
 export const reportGroupProblems = async (
   dataset: IndexedGroups,
   breaks: Breaks,
-  ungrouped: ProblemLocation | undefined,
+  { ungrouped, isTrained }: Readonly<{ ungrouped: ProblemLocation | undefined; isTrained: boolean }>,
 ): Promise<NotedLacks> => {
   const { groups, scan } = dataset;
   const { trajectories, equal } = scan.parts.columns;
@@ -44,7 +45,7 @@ export const reportGroupProblems = async (
   const canRegroup = ungrouped && scan.problems.errors === 0 && sizes.includes(1);
   const key = canRegroup ? await findSharedKey(dataset, breaks) : undefined;
   if (key !== undefined) scan.problems.report("equal-prompts", { key }, ungrouped);
-  const broken = hasSmallGroups ? await findSmallGroups(dataset, breaks) : [];
+  const broken = await findCommonLacks(dataset, breaks, isTrained);
   const report = openGroupReporter(dataset, broken);
   for (const group of groups.valid()) {
     if (breaks.isDue()) await breaks.take();
@@ -53,20 +54,27 @@ export const reportGroupProblems = async (
   return broken;
 };
 
-/** Finds the files that have only groups of one trajectory, or only groups of failures. */
-const findSmallGroups = async (dataset: IndexedGroups, breaks: Breaks): Promise<NotedLacks> => {
+/** Finds the files that have only groups of one trajectory, of failures, or with equal rewards. */
+const findCommonLacks = async (dataset: IndexedGroups, breaks: Breaks, isTrained: boolean): Promise<NotedLacks> => {
   const { groups, scan, sources } = dataset;
   const [others, sizes] = [new Uint8Array(sources.length), new Uint8Array(sources.length)];
+  const equal = new Uint32Array(sources.length);
   for (let group = 0; group < groups.count; group++) {
     if (breaks.isDue()) await breaks.take();
     const size = groups.trajectoriesOf(group);
     const file = scan.parts.columns.source.at(groups.firstOf(group));
-    if (size > 1 || !groups.isValid(group) || (size === 0 && groups.exceptionsOf(group) === 0)) others[file] = 1;
-    else sizes[file] = (sizes[file] ?? 0) | (1 << size);
+    const isEqual = size > 1 && groups.isValid(group) && hasZeroVariance(dataset, group);
+    if (isEqual) equal[file] = (equal[file] ?? 0) + 1;
+    const isOther = (size > 1 && !isEqual) || (size === 0 && groups.exceptionsOf(group) === 0);
+    if (isOther || !groups.isValid(group)) others[file] = 1;
+    else sizes[file] = (sizes[file] ?? 0) | (1 << Math.min(size, 2));
   }
   const listFiles = (size: number) =>
     new Set([...sizes.keys()].filter((file) => !others[file] && sizes[file] === 1 << size));
+  const equalFiles = new Set([...listFiles(2)].filter((file) => !isTrained || (equal[file] ?? 0) > 1));
+  const otherEqual = [...equal].reduce((sum, count, file) => sum + (isTrained || equalFiles.has(file) ? 0 : count), 0);
   return [
+    { lack: "zero-variance-group", files: equalFiles, otherParts: otherEqual },
     { lack: "empty-group", files: listFiles(0) },
     { lack: "single-trajectory-group", files: listFiles(1) },
   ];
@@ -75,10 +83,12 @@ const findSmallGroups = async (dataset: IndexedGroups, breaks: Breaks): Promise<
 /** The returned function expects a valid group. Without `broken`, the input goes on. */
 export const openGroupReporter = (dataset: IndexedGroups, broken: NotedLacks = []): ((group: number) => void) => {
   const { groups, scan } = dataset;
-  const { training, source } = scan.parts.columns;
+  const { source } = scan.parts.columns;
   const isNoted = (rule: RuleName, group: number) =>
-    broken.some((one) => one.lack === rule && one.files.has(source.at(groups.firstOf(group))));
-  const hasTurn = (group: number) => groups.partsOf(group).some((at) => (training.at(at) & turnBits) !== 0);
+    broken.some(
+      ({ lack, files, otherParts = 0 }) =>
+        lack === rule && (otherParts > 0 || files.has(source.at(groups.firstOf(group)))),
+    );
   return (group) => {
     const trajectories = groups.trajectoriesOf(group);
     if (trajectories === 0) {
@@ -91,12 +101,14 @@ export const openGroupReporter = (dataset: IndexedGroups, broken: NotedLacks = [
         data: { canRegroup: isFlat && !groups.isKeyed(group) },
         group,
       });
-    } else if (hasZeroVariance(dataset, group) && hasTurn(group))
+    } else if (hasZeroVariance(dataset, group) && !isNoted("zero-variance-group", group))
       reportGroup(dataset, "zero-variance-group", { data: { trajectories }, group });
   };
 };
 
+/** False for a group without turns, which has another problem. */
 const hasZeroVariance = ({ scan: { parts }, groups }: IndexedGroups, group: number) => {
+  if (groups.partsOf(group).every((at) => (parts.columns.training.at(at) & turnBits) === 0)) return false;
   const first = groups.firstOf(group);
   if (parts.kindOf(first) === "group") return parts.columns.equal.at(first) === 1;
   const { min, max } = findBounds(groups.rewardsOfParts(group));

@@ -18,6 +18,7 @@ const noted = {
   tools: "no definitions of the called tools",
   "single-trajectory-group": "one trajectory in each group",
   "empty-group": "only failures",
+  "zero-variance-group": "equal rewards in each group",
   offset: "times without a UTC offset",
 };
 
@@ -29,7 +30,7 @@ export type NotedLacks = readonly {
 }[];
 
 /** Returns undefined if nothing is noted. */
-export const formatLacks = ({ sources, scan }: IndexedGroups, lacks: NotedLacks): string | undefined => {
+export const formatLacks = ({ sources, scan, groups }: IndexedGroups, lacks: NotedLacks): string | undefined => {
   const bySubject = new Map<string, string[]>();
   const add = (subject: string, text: string) => bySubject.set(subject, [...(bySubject.get(subject) ?? []), text]);
   const { parts } = scan;
@@ -40,9 +41,11 @@ export const formatLacks = ({ sources, scan }: IndexedGroups, lacks: NotedLacks)
     const isInput = names.length > 1 && files.size === countFiles();
     if (names.length > 0)
       add(isInput ? "the input has" : `${formatList(names, 3)} ${names.length > 1 ? "have" : "has"}`, noted[lack]);
-    const unit = parts.kindOf(0) === "group" ? "groups" : "trajectories";
-    const total = names.length > 0 ? "the other" : parts.count;
-    if (otherParts > 0) add(`${otherParts} of ${total} ${unit} have`, noted[lack]);
+    const isOfGroups = lack === "zero-variance-group";
+    const unit = isOfGroups || parts.kindOf(0) === "group" ? "groups" : "trajectories";
+    const total = names.length > 0 ? "the other" : isOfGroups ? groups.count : parts.count;
+    const lacked = isOfGroups ? "equal rewards" : noted[lack];
+    if (otherParts > 0) add(`${otherParts} of ${total} ${unit} have`, lacked);
   }
   const texts = Array.from(
     bySubject,

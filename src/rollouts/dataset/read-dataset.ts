@@ -126,7 +126,8 @@ export const readSources = async (sources: readonly Source[], options: SourceOpt
   requireSplit(split !== undefined);
   await datasetProblems.reportScatteredParts(read, scattered, breaks);
   datasetProblems.reportAmbiguousGroups(read, groupBy !== undefined);
-  const note = await finishCheck(read, breaks, groupBy === undefined);
+  const ungrouped = groupBy === undefined ? locateOnlySource(sources) : undefined;
+  const note = await finishCheck(read, breaks, { ungrouped, isTrained: (split ?? "train") === "train" });
   return { ...read, split, joinedGroups, note };
 };
 
@@ -203,14 +204,14 @@ const takeDigests = (parts: Parts, { originals }: Source, first: number) => {
 };
 
 /** Reports problems of groups and of the whole input, and finishes the metrics. Returns a note. */
-const finishCheck = async (read: IndexedGroups, breaks: Breaks, isUngrouped: boolean) => {
+const finishCheck = async (
+  read: IndexedGroups,
+  breaks: Breaks,
+  judged: Parameters<typeof datasetProblems.reportGroupProblems>[2],
+) => {
   const { groups, scan } = read;
   const { parts, problems } = scan;
-  const broken = await datasetProblems.reportGroupProblems(
-    read,
-    breaks,
-    isUngrouped ? locateOnlySource(read.sources) : undefined,
-  );
+  const broken = await datasetProblems.reportGroupProblems(read, breaks, judged);
   const lacking = await datasetProblems.reportDatasetProblems(read, breaks);
   problems.promoteWarnings();
   if (problems.strictness.strict) groups.rejectWarned();

@@ -2,6 +2,7 @@
 
 import { type Json, visitValues } from "../../json/output-json.ts";
 import type { Value } from "../../json/value.ts";
+import { isKnownColumn } from "../rules/names.ts";
 import type { Rollout } from "./format.ts";
 
 /** Longer values are compared by their start. */
@@ -81,12 +82,16 @@ export class UnreadKeys {
     this.#kept = new Map();
   }
 
-  /** Lists the paths of values that no trajectory has, those with the most information first. */
+  /** Lists the paths of values that no trajectory has: known columns, then those with the most information. */
   list() {
     const paths = [this.#root];
     for (const { below } of paths) for (const path of below.values()) paths.push(path);
     const informationOf = ({ path, information }: KeyPath) => (tokenIds.test(path) ? 0 : information);
-    const unread = paths.filter(({ count }) => count > 0).sort((a, b) => informationOf(b) - informationOf(a));
+    const rank = ({ path }: KeyPath) =>
+      Number(isKnownColumn(path.slice(path.lastIndexOf(".") + 1).replace(/(?:\[\])+$/, "")));
+    const unread = paths
+      .filter(({ count }) => count > 0)
+      .sort((a, b) => rank(b) - rank(a) || informationOf(b) - informationOf(a));
     return unread.map(({ path, count }) => ({ path, count }));
   }
 

@@ -107,7 +107,7 @@ export const canNamePolicy = (key: string) => {
 };
 
 /** The columns of an object by their meanings. */
-export const columns = openKeyFacts((keys) => ({
+const findMeanings = (keys: readonly string[]) => ({
   steps: keys.filter(isStep),
   /** The objects that can have columns of the row. */
   holders: stepHolders.filter((name) => keys.includes(name)),
@@ -118,7 +118,11 @@ export const columns = openKeyFacts((keys) => ({
   media: keys.filter(isMediaColumn),
   /** Parts of the reward, and other measures. */
   metrics: keys.filter((key) => /^(?:rewards?|scores?|metrics|reward_\w+)$/.test(key)),
-}));
+});
+export const columns = openKeyFacts(findMeanings);
+
+/** True for a key that means something in a row, so that its value can be missed. */
+export const isKnownColumn = (key: string) => Object.values(findMeanings([key])).some((keys) => keys.length > 0);
 
 /** A step can be in the same objects as in expressions, where its name has no path. */
 export const toKeyPaths = (name: string): readonly (readonly string[])[] => {

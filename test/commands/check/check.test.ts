@@ -32,6 +32,32 @@ describe("rollcall check", () => {
     expect(found).toMatchObject({ notes: expect.arrayContaining([note]) });
   });
 
+  it.each([
+    ["in all groups", [], [1, 1, 2, 2], "has equal rewards in each group"],
+    ["outside of training", ["--split", "eval"], [1, 1, 2, 3], "1 of 2 groups have equal rewards"],
+    ["outside of training, of all groups", ["--split", "eval"], [1, 1], "has equal rewards in each group"],
+  ])("notes equal rewards %s, and warns of none", async (_, args, rewards, note) => {
+    const turn = '{"role":"assistant","content":"a"}';
+    const lines = rewards.map((reward, at) => line(reward, `,"group_id":${at >> 1}`).replace("[]", `[${turn}]`));
+    const { document: found } = await document([...args, "--allow", "duplicate-trajectory"], {
+      stdin: lines.join("\n"),
+    });
+    expect(found).toMatchObject({ notes: [expect.stringContaining(note)] });
+    expect(JSON.stringify(found.warnings)).not.toContain("zero-variance-group");
+  });
+
+  it("names known columns first among values that were not converted, in two lines", async () => {
+    const more = Object.fromEntries(
+      Array.from({ length: 40 }, (_, at) => [`setting_${at}`, { text: "long ".repeat(9) }]),
+    );
+    const messages = ["user", "assistant"].map((role) => ({ role, content: role }));
+    const row = JSON.stringify({ messages, reward: 1, ...more, extra: { images: ["a"] } });
+    const { stderr } = await check([], { stdin: row });
+    const note = stderr.split("\n").find((text) => text.includes("not converted")) ?? "";
+    expect(note).toMatch(/not converted: extra\.images\[\] \(1\), setting_0\.text .* and \d+ more$/);
+    expect(note.length).toBeLessThan(160);
+  });
+
   it("redacts a secret that is cut off in a long start_time", async () => {
     const secret = "4071398265".repeat(8);
     const [file = ""] = filesOf(line(1, `,"start_time":"2025-11-01T09:30:00.${secret}"`));
