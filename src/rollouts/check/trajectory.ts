@@ -78,7 +78,8 @@ const trajectoryType = defineObjectType(
     messages_and_choices: { ...requiredField(Kind.array), instead: "exchanges" },
     tools: optionalField(Kind.array, checkTools),
     additional_histories: optionalField(Kind.array),
-    reward: requiredField(Kind.number),
+    // Such clients also leave out a reward of 0.
+    reward: { ...requiredField(Kind.number), instead: "exchanges" },
     initial_policy_version: versionField("initial_policy_version"),
     final_policy_version: versionField("final_policy_version"),
     metrics: optionalField(Kind.object),
@@ -137,7 +138,7 @@ export const inspectTrajectory = (
   const { kinds, nulls, derived } = shape.read(table, node);
   reportRepeatedKeys(table, shape, report);
   const rewardNode = shape.at(table, slots.reward);
-  const reward = json.readNumber(table, rewardNode);
+  const reward = rewardNode > 0 ? json.readNumber(table, rewardNode) : 0;
   for (const name of nulls)
     report("element-type", { element: "field", name, found: "null" }, shape.at(table, slots[name]));
   if (!Number.isFinite(reward)) report("reward-not-finite", undefined, rewardNode);

@@ -22,7 +22,7 @@ type Field = {
   acceptedKinds: number;
   expected: string;
   check?: Check | undefined;
-  /** The name of a field with an object or a list that can replace this field. */
+  /** The name of a field with an object or a list that can replace this field and the first one together. */
   instead?: string;
 };
 
@@ -47,8 +47,9 @@ export const defineObjectType = <Name extends string, Derived>(
   const names = Object.keys(fields).filter((name): name is Name => Object.hasOwn(fields, name));
   const shape = new Shape(names, (members: SharedMembers<Name>) => {
     const { kinds } = members;
+    const [first] = names;
     const isReplaced = (name: Name) =>
-      (kinds[name] & absentOrNull) !== 0 &&
+      [first ?? name, name].every((one) => (kinds[one] & absentOrNull) !== 0) &&
       names.some((other) => other === fields[name].instead && (kinds[other] & (Kind.object | Kind.array)) !== 0);
     return {
       kinds,

@@ -122,6 +122,7 @@ const rows: readonly Row[] = [
   ["", messages(question, sampled.replace("stop", "function_call"))],
   ["no-prompt m", messages(sampled, question)],
   ["no-assistant-turn m", messages(question)],
+  ["unchecked-exchanges", '{"exchanges":{"responses":[{"request":{},"response":{}}]}}'],
   ["unchecked-exchanges", '{"exchanges":{"chat_completions":[{"request":{},"response":{}}]},"reward":1}'],
   ["no-sampled-turns m", messages(question, answer)],
   ["duplicate-trajectory trajectories.2", group(trajectory(0), trajectory(1), trajectory(0))],
