@@ -1,7 +1,6 @@
 /** Finds groups whose rollouts were logged before with other bytes or in other groups. */
 
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
-import { countWhile } from "../../rollouts/index/column.ts";
 import { dedupKeyBytes } from "../../rollouts/index/dedup-keys.ts";
 import { Breaks } from "../../system/breaks.ts";
 import { isLogged, isUnknown } from "../ledger/entries.ts";
@@ -41,15 +40,22 @@ const joinDigests = (digests: Iterable<number>) => {
 
 /** Finds digests of the ledger among those of the input. 0 is the digest of nothing. */
 const openSearch = (digests: readonly number[]) => {
-  const sorted = Float64Array.from(digests).sort();
-  const found = new Uint8Array(sorted.length);
-  const positionOf = (digest: number) => countWhile(sorted.length, (at) => (sorted[at] ?? 0) < digest);
+  const last = 2 ** Math.ceil(Math.log2(1.25 * digests.length + 1)) - 1;
+  /** A marked digest is negative, and a free slot 0. */
+  const slots = new Float64Array(last + 1);
+  const slotOf = (digest: number) => {
+    let at = digest & last;
+    while (slots[at] !== 0 && slots[at] !== digest && slots[at] !== -digest) at = (at + 1) & last;
+    return at;
+  };
+  for (const digest of digests) if (digest > 0) slots[slotOf(digest)] = digest;
   return {
+    has: (digest: number) => slots[slotOf(digest)] !== 0,
     mark(digest: number) {
-      const at = positionOf(digest);
-      if (digest > 0 && sorted[at] === digest) found[at] = 1;
+      const at = slotOf(digest);
+      if (slots[at] !== 0) slots[at] = -digest;
     },
-    isMarked: (digest: number) => found[positionOf(digest)] === 1,
+    isMarked: (digest: number) => (slots[slotOf(digest)] ?? 0) < 0,
   };
 };
 
@@ -63,7 +69,7 @@ const openUnsent = async (dataset: Groups, unsent: Uint32Array, breaks: Breaks) 
     joined.push(joinDigests(digests));
     for (const digest of digests) single.push(digest);
   }
-  return { groups: openSearch(joined), trajectories: openSearch(single) };
+  return { joined, single, groups: openSearch(joined), trajectories: openSearch(single) };
 };
 
 /** @param unsent groups that will be sent */
@@ -81,9 +87,12 @@ export const reportSampledBefore = async (delivery: Delivery, unsent: Uint32Arra
     for (const { bytes, digests } of listSampled(sampled)) {
       if (breaks.isDue(digests.byteLength)) await breaks.take();
       for (const digest of digests) search.trajectories.mark(digest);
-      const own = dedupKeys.find(keys, at++ * dedupKeyBytes);
+      const joined = joinDigests(digests);
+      const isCandidate = bytes > 0 || search.groups.has(joined);
+      const own = isCandidate ? dedupKeys.find(keys, at * dedupKeyBytes) : -1;
+      at++;
       // A group of the input is no earlier version of another, and a growing input can still get the group.
-      if (own < 0 && !isGrowing) search.groups.mark(joinDigests(digests));
+      if (own < 0 && !isGrowing) search.groups.mark(joined);
       // The last logged request decides.
       if (own >= 0 && isLogged(state)) changed.delete(own);
       if (own >= 0 && isLogged(state) && bytes > 0 && bytes !== bytesNumberOf(dataset, own)) changed.add(own);
@@ -92,11 +101,13 @@ export const reportSampledBefore = async (delivery: Delivery, unsent: Uint32Arra
   if (!search) return;
   let differently = [...changed].filter((group) => outcomes.outcomeOf(group) === "already_logged").length;
   let elsewhere = 0;
-  for (const group of unsent) {
+  let row = 0;
+  for (const [at, group] of unsent.entries()) {
     if (breaks.isDue()) await breaks.take();
-    const digests = digestsOf(dataset, group);
-    if (search.groups.isMarked(joinDigests(digests))) differently++;
-    else elsewhere += digests.filter(search.trajectories.isMarked).length;
+    const end = row + dataset.groups.trajectoriesOf(group);
+    if (search.groups.isMarked(search.joined[at] ?? 0)) differently++;
+    else elsewhere += search.single.slice(row, end).filter(search.trajectories.isMarked).length;
+    row = end;
   }
   const { problems } = dataset.scan;
   if (differently > 0) problems.report("logged-differently", { groups: differently });
