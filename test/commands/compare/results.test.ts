@@ -32,6 +32,17 @@ it("one input of a comparison can be standard input", async () => {
   expect(stderr).toContain("standard input is a single input");
 });
 
+it("a comparison of a file with its own conversion finds no difference, and says so in --json", async () => {
+  const sample = "test/samples/formats/tau2.results.json";
+  const [converted = ""] = filesOf((await runHere(["convert", sample])).stdout);
+  const { written } = await runHereOnTerminal(["compare", sample, converted, "--no-color"], { columns: 300 });
+  expect(written).not.toContain("What changed");
+  const { stdout } = await runHere(["compare", sample, converted, "--json", "--fields", "verdict,facts"]);
+  const { verdict, facts } = JSON.parse(stdout);
+  expect(verdict).toMatch(/^No difference that this data can show: 0|too few to judge: .* difference 0\.$/);
+  expect(facts.filter(({ a, b }: Record<"a" | "b", number>) => a !== b)).toEqual([]);
+});
+
 describe("the result of a comparison", () => {
   it.each<[pairs: number, rewards: readonly string[], exit: number, error: string | undefined]>([
     [0, [], 3, "0 pairs with rewards, and a comparison needs three"],

@@ -68,6 +68,13 @@ it.each(["stats - --by stepp", "compare - - --pair-by stepp"])(
   },
 );
 
+it("tools are null if none was called, and tokens are the stated number if a list of log probabilities is empty", async () => {
+  const choice = { index: 0, finish_reason: "stop", logprobs: { content: [] }, message: { role: "assistant" } };
+  const stdin = JSON.stringify({ messages_and_choices: [choice], reward: 1, usage: { completion_tokens: 7 } });
+  const { stdout } = await runHere(["stats", "--json", "--fields", "tools,tokens.max"], { stdin });
+  expect(JSON.parse(stdout)).toEqual({ tools: null, tokens: { max: 7 } });
+});
+
 describe("the notes of rollcall stats", () => {
   const pair = (more: object, ...rewards: readonly number[]) => toGroup(more, ...rewards.map((reward) => ({ reward })));
   const low = "no reward reaches 1.75 (the highest is 1.5), so no group is solved: set --pass";
