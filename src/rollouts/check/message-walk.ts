@@ -50,7 +50,8 @@ export class MessageWalk {
   }
 }
 
-const partShape = new Shape(["type", "text", "thinking", "id", "name", "tool_use_id"], kindsAsFacts);
+const partKeys = ["type", "text", "thinking", "id", "name", "tool_use_id", "toolUse", "toolResult"] as const;
+const partShape = new Shape(partKeys, kindsAsFacts);
 
 /** Returns the nodes of the texts in a list of parts. */
 export const listTexts = (table: JsonTable, list: number) => {
@@ -166,14 +167,22 @@ export const addCall = (
   return hasArguments ? undefined : "arguments as text";
 };
 
-/** Adds Anthropic's blocks in a content: reasoning, calls and results. */
+/** Adds Anthropic's and Bedrock's blocks in a content: reasoning, calls and results. */
 export const addBlocks = (table: JsonTable, content: number, walk: MessageWalk, caller: Caller) => {
   const { slots } = partShape;
   const end = json.nodeAfter(table, content);
   for (let node = content + nodeSize; node < end; node = json.nodeAfter(table, node)) {
     const kinds = kindAt(table, node) === Kind.object ? partShape.read(table, node) : undefined;
-    if (kinds?.type !== Kind.string) continue;
     const find = (slot: number) => partShape.at(table, slot);
+    if (kinds?.toolUse === Kind.object || kinds?.toolResult === Kind.object) {
+      const called = kinds.toolUse === Kind.object ? find(slots.toolUse) : 0;
+      const id = json.findMemberNode(table, called || find(slots.toolResult), "toolUseId") ?? 0;
+      const idText = kindOf(table, id) === Kind.string ? nonEmptyNode(table, id) : 0;
+      if (called > 0) addCall(table, { node, id: idText, called }, walk, caller);
+      else walk.addResult(node, idText);
+      continue;
+    }
+    if (kinds?.type !== Kind.string) continue;
     const isBlock = (type: string) => json.readString(table, find(slots.type)) === type;
     if (kinds.thinking === Kind.string && isBlock("thinking")) {
       if (caller.isCounted) walk.turns.characters += json.detailOf(table, find(slots.thinking));

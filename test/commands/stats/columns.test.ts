@@ -187,3 +187,13 @@ it("rollcall stats names no command for more than eight inputs", async () => {
     expect(stderr).toContain(advice);
   }
 });
+
+it.each([
+  ["Anthropic", { type: "tool_use", id: "c", name: "f", input: {} }, { type: "tool_result", tool_use_id: "c" }],
+  ["Bedrock", { toolUse: { toolUseId: "c", name: "f", input: {} } }, { toolResult: { toolUseId: "c" } }],
+])("rollcall stats counts the calls and results in blocks of %s", async (_, call, result) => {
+  const messages = [call, result].map((block, at) => ({ role: at === 0 ? "assistant" : "user", content: [block] }));
+  const stdin = JSON.stringify({ messages_and_choices: [...messages, { role: "assistant", content: "a" }], reward: 1 });
+  const { tools } = JSON.parse((await runHere(["stats", "--json"], { stdin })).stdout);
+  expect(tools).toEqual([{ name: "f", calls: 1, errors: 0, unanswered: 0 }]);
+});
