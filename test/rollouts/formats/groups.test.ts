@@ -189,6 +189,11 @@ it.each<[what: string, groups: string, files: Files, ...args: string[]]>([
   expect(await answersOf(files, args)).toBe(groups);
 });
 
+it("a rollout in several rows rejects no other group", async () => {
+  const rows = [...["a", "b"].map((own) => chat(own, { group_id: 1, rollout_id: 1 })), chat("c", { group_id: 2 })];
+  expect(await answersOf({ "a.jsonl": rows }, ["--on-invalid", "skip"])).toBe("c");
+});
+
 describe("rollouts of different models are never one group", () => {
   it.each("model model_name model_id metadata.model info.model_name extra_info.model_id".split(" "))(
     "if rows state the model in %s",
