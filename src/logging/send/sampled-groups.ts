@@ -38,6 +38,10 @@ const joinDigests = (digests: Iterable<number>) => {
   return sum;
 };
 
+/** Records of one group can be in any order. */
+const isReordered = (a: Float64Array, b: Float64Array) =>
+  joinDigests(a) !== joinDigests(b) && joinDigests(a.toSorted()) === joinDigests(b.toSorted());
+
 /** Finds digests of the ledger among those of the input. 0 is the digest of nothing. */
 const openSearch = (digests: readonly number[]) => {
   const last = 2 ** Math.ceil(Math.log2(1.25 * digests.length + 1)) - 1;
@@ -95,7 +99,8 @@ export const reportSampledBefore = async (delivery: Delivery, unsent: Uint32Arra
       if (own < 0 && !isGrowing) search.groups.mark(joined);
       // The last logged request decides.
       if (own >= 0 && isLogged(state)) changed.delete(own);
-      if (own >= 0 && isLogged(state) && bytes > 0 && bytes !== bytesNumberOf(dataset, own)) changed.add(own);
+      if (own < 0 || !isLogged(state) || bytes === 0 || bytes === bytesNumberOf(dataset, own)) continue;
+      if (!isReordered(digests, Float64Array.from(digestsOf(dataset, own)))) changed.add(own);
     }
   }
   if (!search) return;

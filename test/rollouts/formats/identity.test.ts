@@ -14,12 +14,13 @@ const rows = [0, 1].flatMap((task) =>
   })),
 );
 
-/** Logs files into one ledger; returns how many groups were logged, and how many already were. */
+/** Logs files into one ledger; returns how many groups were logged and already were, or the rule of the error. */
 const openLog = () => {
   const env = newHome();
   const log = async (file: string, ...words: readonly string[]) => {
     const args = ["log", "m", file, "--split", "train", "--local", "--json", "-q", ...words];
     const { code, stdout, stderr } = await runHere(args, { env, stdin: readFileSync(fileOf(rows), "utf8") });
+    if (code === 3) return JSON.parse(stderr).error.problems[0].rule;
     expect({ code, stderr }).toEqual({ code: 0, stderr });
     const { logged, already_logged } = JSON.parse(stdout).groups;
     return [logged, already_logged];
@@ -35,7 +36,7 @@ describe("the dedup key of a converted group", () => {
     expect(await made("verifiers-v0")).not.toBe(await made("trl"));
     const { log } = openLog();
     expect(await log(file, "--from", "verifiers-v0")).toEqual([2, 0]);
-    expect(await log(file, "--from", "trl")).toEqual([0, 2]);
+    expect(await log(file, "--from", "trl")).toBe("logged-differently");
     expect(await log(file)).toEqual([0, 2]);
   });
 
@@ -50,31 +51,28 @@ describe("the dedup key of a converted group", () => {
     expect(await log(fileOf([...rows.slice(2), ...rows.slice(0, 2)]))).toEqual([0, 2]);
   });
 
-  it("includes a reward from another file or key", async () => {
+  it("includes a reward from another file or key, so that the groups are not logged again", async () => {
     const file = fileOf(rows);
     const { log } = openLog();
     expect(await log(file)).toEqual([2, 0]);
-    expect(await log(file, "--reward-from", "graded")).toEqual([2, 0]);
-    const rewards = rewardsFile("0=0.5,1=0.5");
-    expect(await log(file, "--rewards", rewards)).toEqual([2, 0]);
-    expect(await log(file, "--rewards", rewards)).toEqual([0, 2]);
+    expect(await log(file, "--reward-from", "graded")).toBe("logged-differently");
+    const rewards = ["--rewards", rewardsFile("0=0.5,1=0.5")];
+    expect(await log(file, ...rewards)).toBe("logged-differently");
+    expect(await log(file, ...rewards, "--resend-logged")).toEqual([2, 0]);
+    expect(await log(file, ...rewards)).toEqual([0, 2]);
   });
 
   it("distinguishes logged, partly logged and unlogged files of a folder", async () => {
     const { env, log } = openLog();
     const steps = [1, 2, 3, 10, 12];
-    const rowsOf = (step: number) => rows.map((row) => JSON.stringify({ ...row, step })).join("\n");
+    const rowAt = (step: number) => (row: (typeof rows)[number]) =>
+      JSON.stringify({ ...row, step, completion: `answer of step ${step}` });
+    const rowsOf = (step: number) => rows.map(rowAt(step)).join("\n");
     const folder = folderOf(Object.fromEntries(steps.map((step) => [`step_${step}/results.jsonl`, rowsOf(step)])));
     const fileAt = (step: number) => join(folder, `step_${step}`, "results.jsonl");
     for (const step of [1, 3]) await log(fileAt(step));
     for (const step of [2, 10]) {
-      writeFileSync(
-        fileAt(step),
-        rows
-          .slice(0, 2)
-          .map((row) => JSON.stringify({ ...row, step }))
-          .join("\n"),
-      );
+      writeFileSync(fileAt(step), rows.slice(0, 2).map(rowAt(step)).join("\n"));
       await log(fileAt(step));
       writeFileSync(fileAt(step), rowsOf(step));
     }
