@@ -9,7 +9,7 @@ import {
   replaceMembers,
   toText,
 } from "../../json/output-json.ts";
-import { Value } from "../../json/value.ts";
+import { type Members, Value } from "../../json/value.ts";
 import { pluralize } from "../../text/sentences.ts";
 import { findForeignTurn } from "../chat-marks.ts";
 import { decideFinish, type Notes, openFinish, type SampledRecord, type StatedReasons } from "../finish-reason.ts";
@@ -71,8 +71,8 @@ export const textChoice = (run: ConversionNotes, content: Value, sampled: Sample
     openFinish(run, sampled, 1)(0, { callsTools: false }),
   );
 
-/** Members of messages that ms-swift, axolotl and OpenAI's fine-tuning read. A turn with such a mask is not trained. */
-const maskKeys = ["loss", "weight", "train", "trainable"];
+/** Matches members such as `loss` and `step_loss_mask`, with which trainers leave out a turn if they are false or 0. */
+const maskKey = /(?:^|_)(?:loss(?:_mask)?|weight|train(?:able)?)$/;
 
 const orderNote = "matched tool results without tool_call_id to the calls by name or order";
 
@@ -118,9 +118,9 @@ export const toTurns = (
     if (!finish) return turn;
     const position = answers++;
     requireOwnWords(run, message.get("content"));
-    const mask = maskKeys.find((key) => message.get(key)?.data === false || message.get(key)?.number === 0);
-    if (mask !== undefined)
-      run.note(`counted a turn as sampled although a trainer leaves it out (\`${mask}\`: ${message.get(mask)?.raw})`);
+    const isMask = ([key, { data, number }]: Members[number]) => maskKey.test(key) && (data === false || number === 0);
+    const [mask] = message.members().filter(isMask);
+    if (mask) run.note(`counted a turn as sampled although a trainer leaves it out (\`${mask[0]}\`: ${mask[1].raw})`);
     const callsTools = calls.length > 0 || hasCalls(message);
     if (!callsTools && !/^(?:final)?$/.test(message.textAt("channel") ?? ""))
       run.note("read turns of other channels than `final`, such as analysis, as answers");

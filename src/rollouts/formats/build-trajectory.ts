@@ -76,14 +76,14 @@ export const buildException = (recorded?: output.Json, type?: output.Json, trace
 
 /** The objects of a row that can state a failure, as the row itself can. */
 const failureHolders = ["info", "extra_info", "metadata", "evaluation_result"];
-const errorColumns = ["error", "error_msg", "error_message", "exception"];
+const errorColumn = /^(?:error|exception|discard|fail(?:ure)?)(?:_(?:msg|message|reason))?$/;
 
 /** True for a member that calls the score invalid. */
 const isInvalidMark = ([key, value]: Members[number]) =>
   value.canBeMetric &&
   !value.isNumber &&
   (value.isTrue
-    ? /^(?:is_?)?aborted$|(?:^|_)(?:judg|scor|grad|verif|reward)\w*_(?:failed|failure|error)$/
+    ? /^(?:is_?)?aborted$|^(?:remove|discard|drop)_sample$|(?:^|_)(?:judg|scor|grad|verif|reward)\w*_(?:failed|failure|error)$/
     : /(?:score|reward)_(?:is_)?valid$|(?:^|_)valid_(?:score|reward)$/
   ).test(key);
 
@@ -91,8 +91,9 @@ const isInvalidMark = ([key, value]: Members[number]) =>
 const findStatedFailure = (row: Value) => {
   const holders = [row, ...failureHolders.flatMap((name) => unwrap(row.get(name)) ?? [])];
   const mark = holders.flatMap((holder) => holder.members().filter(isInvalidMark))[0];
-  const listed = errorColumns.flatMap((name) => holders.map((holder) => [name, holder.get(name)] as const));
-  const [name, error] = listed.find(([, value]) => value && !value.isBlank && (value.text || value.isObject)) ?? [];
+  const isError = ([key, value]: Members[number]) =>
+    errorColumn.test(key) && !value.isBlank && (value.isText || value.isObject);
+  const [name, error] = holders.flatMap((holder) => holder.members().filter(isError))[0] ?? [];
   if (name !== undefined && error) return { name, error, isInvalid: mark !== undefined };
   if (mark) return { name: mark[0], error: output.literal(`${mark[0]} is ${mark[1].raw}`, mark[1]), isInvalid: true };
   const status = row.get("status");

@@ -42,12 +42,13 @@ export type RolloutFault =
 
 export class RolloutParts {
   readonly #rows = new Map<ConvertedGroup, RolloutRow[]>();
-  readonly #last = new Map<ConvertedGroup, LastRow>();
+  /** The last row of each recorded group, and of each step of a file without one. */
+  readonly #last = new Map<ConvertedGroup | string, LastRow>();
   readonly #groupsById = new Map<string, Set<ConvertedGroup>>();
 
   add(
     format: Format,
-    { value, file }: SourceRecord,
+    { value, file, group: recorded }: SourceRecord,
     { group, rollout }: { group: ConvertedGroup; rollout: WrittenRollout },
   ) {
     const turns = format.listTurns?.(value);
@@ -58,12 +59,14 @@ export class RolloutParts {
     const digests: number[] = [];
     for (const turn of said) digests.push(extendDigest(digests.at(-1) ?? 0, turn.trim()));
     const scope = `${formatSteps(readSteps(value))} ${file}`;
-    const last = this.#last.get(group);
+    // A prompt that has the turns before it differs from their prompts.
+    const place = recorded?.isDerived === true ? scope : group;
+    const last = this.#last.get(place);
     const continues = last?.scope === scope && isContinued(last, { digests, text });
     const whole = text?.trimEnd() ?? "";
-    this.#last.set(group, {
+    this.#last.set(place, {
       scope,
-      digest: digests.at(-1),
+      digest: said.at(-1)?.trim() ? digests.at(-1) : undefined,
       text: { length: whole.length, digest: extendDigest(0, whole) },
     });
     appendTo(this.#rows, group, {

@@ -122,7 +122,11 @@ const convertRow = (run: FormatRun, rows: Mapping, { record, recordedKey, steps:
   const system = rows.isLossy ? [] : keys.findSystem(row, prompt[0]);
   // Rollouts of different contexts are never one group.
   const context = keys.listContext(run, row, prompt, record.group === undefined);
-  const promptKey = () => findPromptKey(steps, [...system, ...prompt, ...context], listMedia(row));
+  // An empty prompt, as of a failed rollout, names no group.
+  const promptKey = () =>
+    prompt.length === 0 && system.length === 0
+      ? `${record.file} row ${record.position}`
+      : findPromptKey(steps, [...system, ...prompt, ...context], listMedia(row));
   record.group ??= { key: promptKey(), by: nameKey("prompt"), isDerived: true };
   const { rewards, rewardFrom = [rows.reward] } = run.options;
   const score = readPath(row, rewardFrom);

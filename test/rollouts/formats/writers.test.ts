@@ -159,6 +159,13 @@ itTells("a failure that is stated beside %s", [
   ["a score that no judge gave", [chat({ reward: 0, judge_failed: true })], "!unscored: judge_failed is true\n"],
   ["a score that a judge gave", [chat({ reward: 1, judge_failed: true })], "=1\n & which `judge_failed` states"],
   ["a judge's flag that is not set", [chat({ reward: 0, judge_failed: false })], "=0\n & no:failure"],
+  ["a sample that is removed", [chat({ reward: 0, remove_sample: true })], "!unscored: remove_sample is true\n"],
+  ["a reason to discard it", [chat({ reward: 0, discard_reason: "late" })], "=0\n & which `discard_reason` states"],
+  [
+    "no prompt",
+    [chat(), ...["1", "2"].map((error) => chat({ messages: [], reward: null, error }))],
+    "!error: 1\n & !error: 2\n",
+  ],
   ["a flag with another meaning", [chat({ reward: 0, format_valid: false })], "=0\n & no:failure"],
 ]);
 
@@ -187,6 +194,11 @@ itTells("a row with %s", [
     "(u:q A:a) =1 (u:r A:a) =1\n",
   ],
   [
+    "a mask for a trainer",
+    [chat({ messages: [user("q"), said("a", { step_loss_mask: 0 })] })],
+    "although a trainer leaves it out (`step_loss_mask`: 0)",
+  ],
+  [
     "a page of a service around it",
     { "a.json": JSON.stringify({ page: 1, total: 3, samples: [chat(), chat({ reward: 0 })] }, undefined, 2) },
     "(u:q A:a) =1 (u:q A:a) =0\n & a page has 2 of 3 rollouts",
@@ -203,6 +215,11 @@ itTells("a rollout's id %s", [
     "that two groups share names none, also if it repeats",
     [1, 1, 2, 2].map((group_id, at) => chat({ group_id, rollout_idx: at % 2, messages: [user("q"), said(`${at}`)] })),
     "no:part",
+  ],
+  [
+    "is absent in the turns of a rollout, whose prompts grow",
+    [trl({ prompt: [user("q")] }), trl({ prompt: [user("q"), said("a"), user("r")] })],
+    "a.jsonl:2: warning: the row continues the row before",
   ],
   [
     "that repeats in groups that share it is a warning",
