@@ -75,8 +75,9 @@ export const readTurns = (
   id = findRolloutId(row),
 ): RowTurns => {
   const [prompt = [], sampled = []] = [promptKey, answer].map((key) => {
-    const turns = unwrap(row.get(key));
-    return turns?.text ?? turns?.items();
+    const given = row.get(key);
+    const turns = unwrap(given);
+    return turns?.isList ? turns.items() : given?.text;
   });
   return { prompt, sampled, id };
 };

@@ -217,6 +217,11 @@ itTells("a rollout's id %s", [
     "no:part",
   ],
   [
+    "is absent in its turns as text",
+    [trl({ prompt: "q", completion: "{}" }), trl({ prompt: "q{}r", completion: "a" })],
+    "a.jsonl:2: warning: the row continues the row before",
+  ],
+  [
     "is absent in the turns of a rollout, whose prompts grow",
     [trl({ prompt: [user("q")] }), trl({ prompt: [user("q"), said("a"), user("r")] })],
     "a.jsonl:2: warning: the row continues the row before",
