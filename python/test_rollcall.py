@@ -29,7 +29,7 @@ print(json.dumps(rollcall.log(groups, model="m", split="train")))
 """
 
 
-def group(number: int, reward: Any = 1.0) -> dict[str, Any]:
+def group(number: object, reward: Any = 1.0) -> dict[str, Any]:
     turn = {"finish_reason": "stop", "index": 0, "message": {"role": "assistant", "content": str(number)}}
     return {"trajectories": [{"messages_and_choices": [{"role": "user", "content": "?"}, turn], "reward": reward}]}
 
@@ -52,8 +52,8 @@ class Case(unittest.TestCase):
         changed.start()
         self.addCleanup(changed.stop)
 
-    def write(self, reward: float) -> None:
-        self.file.write_text("".join(f"{json.dumps(group(at, reward))}\n" for at in range(40)))
+    def write(self, reward: float, more: str = "") -> None:
+        self.file.write_text("".join(f"{json.dumps(group(f'{at}{more}', reward))}\n" for at in range(40)))
 
     def catch(self, groups: Any, **options: Any) -> rollcall.Error:
         with self.assertRaises(rollcall.Error) as raised:
@@ -133,8 +133,8 @@ class ApiTest(Case):
         self.assertEqual((raised.exception.exit_code, (raised.exception.result or {})["groups"]), (3, 1))
 
     def test_loses_and_repeats_nothing_after_20_kills(self) -> None:
-        for _ in range(20):
-            self.write(random.random())
+        for attempt in range(20):
+            self.write(1, f" {attempt}")
             for pause, lifetime in ((random.choice((0, 0.01)), random.uniform(0, 0.8)), (0, 60)):
                 words = [sys.executable, "-c", LOOP, str(self.file), str(pause)]
                 loop = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
