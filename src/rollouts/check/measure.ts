@@ -59,9 +59,12 @@ const addRow = (table: JsonTable, facts: TrajectoryFacts, walk: MessageWalk, int
   return into.addRow(facts, { counts, media, finishReason: walk.finishReason, uses });
 };
 
+const mediaShape = new Shape<never, boolean>([], (members) => members.list().some(({ key }) => isMediaColumn(key)));
+
 /** Counts the media in columns of converted rows. */
 const countMediaColumns = (trajectory: json.JsonValue) => {
   let count = 0;
+  if (!mediaShape.read(trajectory.table, trajectory.node)) return count;
   for (const [key, value] of json.childrenOf(trajectory)) {
     const kind = kindAt(value.table, value.node);
     if (kind === Kind.null || !isMediaColumn(String(key))) continue;
