@@ -62,7 +62,7 @@ const modules: Readonly<Record<string, Module>> = {
   "logging/ledger": {
     imports: "database rollouts/index",
     uses: "files processes",
-    open: "entries failures file-writer ledger prior-outcomes run-ledger",
+    open: "entries failures file-writer ledger prior-outcomes request-recorder",
   },
   "rollouts/dataset": {
     imports: "conversation rollouts/check rollouts/facts rollouts/formats rollouts/index rollouts/input rollouts/rules",

@@ -7,14 +7,14 @@ import type { Retry } from "../../wire/client/build-request.ts";
 import type { Attempt } from "../../wire/client/client.ts";
 import { isQuotaUsedUp } from "../../wire/client/failures.ts";
 import { logTrajectories } from "../../wire/contract/endpoint.ts";
-import type { RecordedRequest } from "../ledger/run-ledger.ts";
+import type { RecordedRequest } from "../ledger/request-recorder.ts";
 import { type Delivery, reportProgress, type SentRequest } from "./delivery.ts";
 import { classifyAttempt, isFinal, joinOutcomes, outcomeFacts } from "./outcome.ts";
 import { composeBody } from "./request-body.ts";
 
 /** Returns the last attempt. */
 export const attemptUntilFinal = async (delivery: Delivery, request: SentRequest) => {
-  const { policy, runLedger, tools } = delivery;
+  const { policy, recorder, tools } = delivery;
   const { host } = tools;
   let firstEndMs: number | undefined;
   for (let next = 2; ; next++) {
@@ -23,7 +23,7 @@ export const attemptUntilFinal = async (delivery: Delivery, request: SentRequest
     const outcome = await applyAttempt(delivery, request, attempt);
     if (isFinal(outcome)) return attempt;
     const { recorded, lastAttempt } = request;
-    await runLedger.recordOutcome(recorded, { ...lastAttempt, state: outcomeFacts[request.outcome].state });
+    await recorder.recordOutcome(recorded, { ...lastAttempt, state: outcomeFacts[request.outcome].state });
     firstEndMs ??= host.elapsed();
     const isLate = lastAttempt.cause === "CONNECT_ENDLESS" || host.elapsed() - firstEndMs > policy.maxWaitMs;
     const isStopped = delivery.sent.stop !== undefined || host.signal.aborted;
@@ -34,7 +34,7 @@ export const attemptUntilFinal = async (delivery: Delivery, request: SentRequest
     };
     const minMs = attempt.kind === "answered" ? attempt.retryAfterMs : undefined;
     if (!(await delivery.retryBudget.wait(minMs, { attempt: next, onWait }))) return attempt;
-    if (!(await runLedger.recordRetry(recorded))) return attempt;
+    if (!(await recorder.recordRetry(recorded))) return attempt;
   }
 };
 
@@ -56,16 +56,16 @@ const applyAttempt = async ({ dataset, sent, tools }: Delivery, request: SentReq
   return outcome;
 };
 
-const canRetry = ({ policy, runLedger }: Delivery, recorded: RecordedRequest, attempt: Attempt) => {
+const canRetry = ({ policy, recorder }: Delivery, recorded: RecordedRequest, attempt: Attempt) => {
   // A service that honors keys would repeat its answer, and another would log a part again.
   const isStated = attempt.kind === "answered" && attempt.status < 300 && !attempt.isWebPage;
   if (isStated || (attempt.kind === "answered" && isQuotaUsedUp(attempt.status, attempt.bytes))) return false;
   if (attempt.kind === "broken" && attempt.code === "TLS_PORT") return false;
-  return classifyAttempt(attempt) !== "unknown" || policy.onUnknown === "resend" || runLedger.isKeyHonored(recorded);
+  return classifyAttempt(attempt) !== "unknown" || policy.onUnknown === "resend" || recorder.isKeyHonored(recorded);
 };
 
 const attemptOnce = async (delivery: Delivery, request: SentRequest, waitedMs: number) => {
-  const { dataset, policy, runLedger } = delivery;
+  const { dataset, policy, recorder } = delivery;
   const { hasIdempotencyKeys, modelId } = policy;
   const { recorded, bytes: length } = request;
   const envelope = delivery.envelope();
@@ -74,7 +74,7 @@ const attemptOnce = async (delivery: Delivery, request: SentRequest, waitedMs: n
   let handedOver = 0;
   const countChunks = async function* () {
     for await (const chunk of composeBody(dataset, { envelope, request })) {
-      runLedger.requireLease();
+      recorder.requireLease();
       yield chunk;
       handedOver += chunk.length;
       delivery.inFlightBytes += chunk.length;

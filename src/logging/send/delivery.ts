@@ -8,7 +8,7 @@ import type { Client } from "../../wire/client/client.ts";
 import type { RetryBudget } from "../../wire/client/retry.ts";
 import type { RecordedOutcome } from "../ledger/file-writer.ts";
 import { PriorOutcomes } from "../ledger/prior-outcomes.ts";
-import { type RecordedRequest, RunLedger } from "../ledger/run-ledger.ts";
+import { type RecordedRequest, RequestRecorder } from "../ledger/request-recorder.ts";
 import type { GroupOutcomes } from "./group-outcomes.ts";
 import type { Outcome } from "./outcome.ts";
 import { type BodyLimit, createEnvelope, cutRequests, type PlannedRequest, type RequestEnvelope } from "./plan.ts";
@@ -76,7 +76,7 @@ class SendState {
 export interface Delivery extends SendState, LogSetup, KnownGroups {
   readonly dataset: Dataset;
   readonly sent: SendResult;
-  readonly runLedger: RunLedger;
+  readonly recorder: RequestRecorder;
   readonly priorOutcomes: PriorOutcomes;
   readonly rejects: RejectsFile | undefined;
   /** Aborts `graceMs` after the signal. */
@@ -90,8 +90,8 @@ export const openDelivery = (dataset: Dataset, setup: LogSetup, known: KnownGrou
   const { file, dedupKeys, isGrowing } = known;
   const { resendLogged, onInvalid, rejects: path = nameRejects(file) } = policy;
   const input = basename(file);
-  const runLedger = new RunLedger({ ...policy, ...events, host: tools.host, input });
-  const findLedger = () => runLedger.resultFacts?.path;
+  const recorder = new RequestRecorder({ ...policy, ...events, host: tools.host, input });
+  const findLedger = () => recorder.resultFacts?.path;
   let client: Promise<Client> | undefined;
   return {
     ...new SendState(),
@@ -99,7 +99,7 @@ export const openDelivery = (dataset: Dataset, setup: LogSetup, known: KnownGrou
     ...known,
     dataset,
     sent: new SendResult(),
-    runLedger,
+    recorder,
     priorOutcomes: new PriorOutcomes({ input, resendLogged, dedupKeys, isGrowing }),
     rejects: onInvalid === "skip" ? openRejects(dataset, { path, findLedger, redact: tools.redact }) : undefined,
     lateSignal: delaySignal(tools.host.signal),
@@ -111,8 +111,8 @@ export const openDelivery = (dataset: Dataset, setup: LogSetup, known: KnownGrou
   };
 };
 
-export const findBodyLimit = ({ policy: { maxRequestBytes }, runLedger }: Delivery): BodyLimit => {
-  const { sizeLimit = { bytes: maxRequestBytes } } = runLedger;
+export const findBodyLimit = ({ policy: { maxRequestBytes }, recorder }: Delivery): BodyLimit => {
+  const { sizeLimit = { bytes: maxRequestBytes } } = recorder;
   const bytes = Math.min(maxRequestBytes, sizeLimit.bytes);
   return { ...sizeLimit, bytes, isDiscovered: bytes < maxRequestBytes };
 };
@@ -129,8 +129,8 @@ export const stopAfterRequest = (delivery: Delivery, failure: Failure | undefine
 };
 
 export const findStop = (delivery: Delivery) => {
-  const { runLedger, sent, isInterrupted } = delivery;
-  return runLedger.replaced ?? sent.stop ?? (isInterrupted ? findSignalFailure(delivery) : undefined);
+  const { recorder, sent, isInterrupted } = delivery;
+  return recorder.replaced ?? sent.stop ?? (isInterrupted ? findSignalFailure(delivery) : undefined);
 };
 
 export const findSignalFailure = ({ tools }: Delivery) => {

@@ -2,14 +2,14 @@
 
 import { type DedupKeys, dedupKeyBytes } from "../../rollouts/index/dedup-keys.ts";
 import { type Entry, findGroups, isLogged } from "../ledger/entries.ts";
-import type { RecordedRequest, RunLedger } from "../ledger/run-ledger.ts";
+import type { RecordedRequest, RequestRecorder } from "../ledger/request-recorder.ts";
 import type { Delivery } from "./delivery.ts";
 import { type PlannedRequest, planRequest } from "./plan.ts";
 import type { LogPolicy } from "./policy.ts";
 import { collectSampled } from "./sampled-groups.ts";
 
-export const readPriorOutcomes = async ({ priorOutcomes, runLedger }: Delivery) =>
-  await priorOutcomes.addEntries(runLedger.entries());
+export const readPriorOutcomes = async ({ priorOutcomes, recorder }: Delivery) =>
+  await priorOutcomes.addEntries(recorder.entries());
 
 export const setPriorOutcomes = ({ outcomes, priorOutcomes }: Delivery, groups: Iterable<number>) => {
   for (const group of groups) outcomes.set(group, priorOutcomes.outcomeOf(group));
@@ -18,16 +18,16 @@ export const setPriorOutcomes = ({ outcomes, priorOutcomes }: Delivery, groups: 
 export const canResend = (
   request: RecordedRequest,
   { resendLogged, onUnknown }: Pick<LogPolicy, "resendLogged" | "onUnknown">,
-  runLedger: Pick<RunLedger, "isKeyHonored">,
-) => !resendLogged && (onUnknown === "resend" || runLedger.isKeyHonored(request));
+  recorder: Pick<RequestRecorder, "isKeyHonored">,
+) => !resendLogged && (onUnknown === "resend" || recorder.isKeyHonored(request));
 
 /** `impossible` has the ids of requests whose groups or bytes changed. */
 export const planResends = (delivery: Delivery) => {
-  const { policy, priorOutcomes, runLedger } = delivery;
+  const { policy, priorOutcomes, recorder } = delivery;
   const requests: PlannedRequest[] = [];
   const impossible: string[] = [];
   for (const entry of priorOutcomes.unknownEntries()) {
-    if (!canResend(entry, policy, runLedger)) continue;
+    if (!canResend(entry, policy, recorder)) continue;
     const request = toRequest(delivery, entry);
     if (request) requests.push(request);
     else impossible.push(entry.id);
@@ -62,10 +62,10 @@ export const reportUnresolved = (delivery: Delivery, resends: readonly PlannedRe
  * shared ledger, the account of a machine is probably missing.
  */
 export const reportOtherAccounts = async (delivery: Delivery) => {
-  const { dataset, runLedger, dedupKeys, outcomes, policy } = delivery;
+  const { dataset, recorder, dedupKeys, outcomes, policy } = delivery;
   const found = new Set<number>();
   let [last, account] = [0, ""];
-  for await (const entry of runLedger.entriesOfOtherAccounts()) {
+  for await (const entry of recorder.entriesOfOtherAccounts()) {
     const logged = isLogged(entry.state) ? findGroups(entry.dedupKeys, dedupKeys.find) : [];
     for (const group of logged) found.add(group);
     if (logged.length > 0 && entry.lastTried >= last) [last, account] = [entry.lastTried, entry.scope.account];
@@ -74,7 +74,7 @@ export const reportOtherAccounts = async (delivery: Delivery) => {
   const own = [...found].filter((group) => outcomes.outcomeOf(group) === "already_logged").length;
   const facts = { groups: found.size, own, at, account, ownAccount: policy.account };
   const { problems } = dataset.scan;
-  if (runLedger.isShared && !policy.resendLogged && own < found.size) problems.replaceWithError("logged-before", facts);
+  if (recorder.isShared && !policy.resendLogged && own < found.size) problems.replaceWithError("logged-before", facts);
   else if (found.size > 0) problems.report("logged-before", facts);
 };
 

@@ -16,9 +16,9 @@ import { findHalfBytes, type PlannedRequest } from "./plan.ts";
 
 /** Cuts a request of several groups into halves, or at the ledger's limit if that is larger. */
 export const handleTooLarge = (delivery: Delivery, { groups, bytes }: PlannedRequest, answer: Answer) => {
-  const { dataset, runLedger } = delivery;
+  const { dataset, recorder } = delivery;
   if (groups.length > 1) {
-    const knownLimit = runLedger.sizeLimit?.bytes ?? 0;
+    const knownLimit = recorder.sizeLimit?.bytes ?? 0;
     const halfBytes = findHalfBytes(dataset, { envelope: delivery.envelope(), groups });
     const limit = Math.max(halfBytes, knownLimit < bytes ? knownLimit : 0);
     delivery.cutLimit = Math.min(delivery.cutLimit, limit);

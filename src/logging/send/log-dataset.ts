@@ -23,10 +23,10 @@ export const logDataset = async (dataset: Dataset, setup: LogSetup): Promise<Log
   const destination = await setup.tools.destination();
   const dedupKeys = await assignDedupKeys(dataset.groups, setup.tools.host.signal);
   const delivery = openDelivery(dataset, setup, { file: getFirstFile(dataset), outcomes, dedupKeys, isGrowing: false });
-  const { runLedger } = delivery;
+  const { recorder } = delivery;
   try {
-    await runLedger.open(destination);
-    await runLedger.acquire();
+    await recorder.open(destination);
+    await recorder.acquire();
     await earlier.readPriorOutcomes(delivery);
     return await deliver(delivery);
   } catch (thrown) {
@@ -34,7 +34,7 @@ export const logDataset = async (dataset: Dataset, setup: LogSetup): Promise<Log
     // A signal ended a wait before the first request.
     return await composeLogResult(delivery, { stop: thrown });
   } finally {
-    await runLedger.close();
+    await recorder.close();
   }
 };
 
@@ -92,12 +92,12 @@ const planUnsent = (delivery: Delivery) => {
 };
 
 const describePlan = async (delivery: Delivery, requests: readonly PlannedRequest[]) => {
-  const { runLedger, dedupKeys, tools } = delivery;
+  const { recorder, dedupKeys, tools } = delivery;
   const breaks = new Breaks(tools.host.signal);
   const planned: { groups: number; bytes: number; key: string | null }[] = [];
   for (const { groups, bytes, recorded } of requests) {
     if (breaks.isDue(16 * groups.length)) await breaks.take();
-    const key = (recorded?.key ?? runLedger.findPlannedKey(earlier.collectDedupKeys(groups, dedupKeys))) || null;
+    const key = (recorded?.key ?? recorder.findPlannedKey(earlier.collectDedupKeys(groups, dedupKeys))) || null;
     planned.push({ groups: groups.length, bytes, key });
   }
   return await composeLogResult(delivery, { planned });
@@ -118,12 +118,12 @@ const maxPauseMs = 2000;
 
 /** Sends the groups that other runs claimed but did not log. */
 const sendClaimed = async (delivery: Delivery) => {
-  const { outcomes, runLedger, policy, tools, events } = delivery;
+  const { outcomes, recorder, policy, tools, events } = delivery;
   const { host } = tools;
   let waitingSince: number | undefined;
   while (delivery.claimedGroups.length > 0 && !findStop(delivery)) {
     const claimed = Uint32Array.from(delivery.claimedGroups.splice(0)).sort();
-    await runLedger.acquire();
+    await recorder.acquire();
     await earlier.readPriorOutcomes(delivery);
     earlier.setPriorOutcomes(delivery, claimed);
     // A run whose lease expired left these requests.
@@ -134,11 +134,11 @@ const sendClaimed = async (delivery: Delivery) => {
     );
     const groups = claimed.filter((group) => outcomes.outcomeOf(group) === "not_sent");
     if (groups.length === 0) break;
-    const leaseMs = await runLedger.readOtherLeaseMs();
+    const leaseMs = await recorder.readOtherLeaseMs();
     if (waitingSince === undefined) events.onWait(leaseMs);
     waitingSince ??= host.elapsed();
     const waitedMs = host.elapsed() - waitingSince;
-    if (waitedMs > policy.maxWaitMs) throw ledgerBusy(runLedger.resultFacts?.path ?? "", waitedMs, leaseMs);
+    if (waitedMs > policy.maxWaitMs) throw ledgerBusy(recorder.resultFacts?.path ?? "", waitedMs, leaseMs);
     await host.sleep(host.random() * maxPauseMs, host.signal);
     await sendRequests(delivery, cutGroups(delivery, groups, { limit: findBodyLimit(delivery).bytes }));
     // The wait restarts if this run claimed a group.

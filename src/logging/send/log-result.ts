@@ -9,7 +9,7 @@ import { toFileLine } from "../../rollouts/rules/positions.ts";
 import { createProblem } from "../../rollouts/rules/problems.ts";
 import { interrupted } from "../../system/failures.ts";
 import { ledgerReplaced } from "../ledger/failures.ts";
-import type { RunLedger } from "../ledger/run-ledger.ts";
+import type { RequestRecorder } from "../ledger/request-recorder.ts";
 import type { Delivery, SendResult } from "./delivery.ts";
 import { countByOutcome, type OutcomeCounts } from "./group-outcomes.ts";
 import { type LogCounts, logPartial, logRejected, logUnknown, logUnrecorded, logUnresolved } from "./log-failures.ts";
@@ -32,7 +32,7 @@ export interface LogResult extends Pick<CheckResult, "failure" | "unreadable"> {
   readonly rejectsFile: string | undefined;
   /** True if the rejects file has groups and trajectories, because rollcall joined lines. */
   readonly areRejectsMixed: boolean;
-  readonly ledger: RunLedger["resultFacts"];
+  readonly ledger: RequestRecorder["resultFacts"];
   readonly requests: number;
   readonly bytes: number;
   readonly planned: NonNullable<RunEnd["planned"]>;
@@ -59,7 +59,7 @@ export const composeLogResult = async (
     rejectsFile: rejects?.isWritten() ? rejects.path : undefined,
     areRejectsMixed: rejects?.hasJoined() === true,
     failure,
-    ledger: delivery.runLedger.resultFacts,
+    ledger: delivery.recorder.resultFacts,
     requests: planned?.length ?? sent.attempted,
     bytes: planned?.reduce((sum, { bytes }) => sum + bytes, 0) ?? sent.attemptedBytes,
     planned: planned ?? [],
@@ -86,12 +86,12 @@ const withUnwrittenRejects = ({ dataset }: Delivery, failure?: Failure, cause?: 
 };
 
 const findFailure = (delivery: Delivery, groups: OutcomeCounts, stop: Failure | undefined) => {
-  const { dataset, policy, sent, runLedger, outcomes } = delivery;
+  const { dataset, policy, sent, recorder, outcomes } = delivery;
   const { resendLogged, ledgerArgs } = policy;
   const isUnresolved = sent.unknown?.groups.some((group) => outcomes.outcomeOf(group) === "unknown");
   const unknown = isUnresolved ? sent.unknown : undefined;
   const { logged, already_logged, not_sent, rejected } = groups;
-  const hasLedger = runLedger.resultFacts !== null;
+  const hasLedger = recorder.resultFacts !== null;
   const requests = sent.attempted + delivery.queue.length;
   // Otherwise, a rerun would log groups again.
   const canRerun = hasLedger && !(resendLogged && logged > 0);
@@ -106,7 +106,7 @@ const findFailure = (delivery: Delivery, groups: OutcomeCounts, stop: Failure | 
   if (unknown) {
     const { groups: unknownGroups, recorded, retryFailure } = unknown;
     const isRefused = retryFailure?.code === "refused";
-    const canResolve = hasLedger && !resendLogged && !isRefused && runLedger.willHonorKey(recorded);
+    const canResolve = hasLedger && !resendLogged && !isRefused && recorder.willHonorKey(recorded);
     const [from = "", to = ""] = [0, -1].map((at) => toFileLine(locateGroup(dataset, unknownGroups.at(at) ?? 0)));
     const positions = from === to ? from : `${from} to ${to}`;
     const areMoreUnknown = groups.unknown > unknownGroups.length;

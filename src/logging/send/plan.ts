@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { countWhile } from "../../rollouts/index/column.ts";
-import type { RecordedRequest } from "../ledger/run-ledger.ts";
+import type { RecordedRequest } from "../ledger/request-recorder.ts";
 
 /** A request with `recorded` repeats the bytes and the key of an earlier request. */
 export type PlannedRequest = Readonly<{ groups: Uint32Array; bytes: number; recorded?: RecordedRequest }>;

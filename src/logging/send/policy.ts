@@ -4,7 +4,7 @@ import type { Failure } from "../../failure.ts";
 import type { Host } from "../../system/host.ts";
 import type { Retry } from "../../wire/client/build-request.ts";
 import type { Client } from "../../wire/client/client.ts";
-import type { LedgerEvents, LedgerPolicy } from "../ledger/run-ledger.ts";
+import type { LedgerEvents, LedgerPolicy } from "../ledger/request-recorder.ts";
 
 /** The options and settings of a run. */
 export type LogPolicy = LedgerPolicy &

@@ -78,13 +78,13 @@ const openUnsent = async (dataset: Groups, unsent: Uint32Array, breaks: Breaks) 
 
 /** @param unsent groups that will be sent */
 export const reportSampledBefore = async (delivery: Delivery, unsent: Uint32Array) => {
-  const { dataset, dedupKeys, isGrowing, outcomes, runLedger, policy, tools } = delivery;
+  const { dataset, dedupKeys, isGrowing, outcomes, recorder, policy, tools } = delivery;
   const isConverted = dataset.sources.some(({ originals }) => originals);
   if (policy.resendLogged || (unsent.length === 0 && !isConverted)) return;
   const breaks = new Breaks(tools.host.signal);
   let search: Awaited<ReturnType<typeof openUnsent>> | undefined;
   const changed = new Set<number>();
-  for await (const { state, dedupKeys: keys, sampled } of runLedger.allEntries()) {
+  for await (const { state, dedupKeys: keys, sampled } of recorder.allEntries()) {
     if (!isLogged(state) && !isUnknown(state)) continue;
     search ??= await openUnsent(dataset, unsent, breaks);
     let at = 0;

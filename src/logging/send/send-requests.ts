@@ -52,7 +52,7 @@ const runRequest = async (delivery: Delivery, request: PlannedRequest) => {
 };
 
 const sendRequest = async (delivery: Delivery, request: PlannedRequest) => {
-  const { dataset, runLedger, dedupKeys, sent } = delivery;
+  const { dataset, recorder, dedupKeys, sent } = delivery;
   const { groups, bytes, recorded: earlier } = request;
   if (!earlier && bytes > delivery.cutLimit && groups.length > 1) {
     recutQueue(delivery, groups);
@@ -62,10 +62,10 @@ const sendRequest = async (delivery: Delivery, request: PlannedRequest) => {
   for (const [at, source] of dataset.sources.entries()) {
     if ((await source.touched?.()) === true) await verifySource(dataset, at);
   }
-  if (earlier && !(await runLedger.recordRetry(earlier))) return;
+  if (earlier && !(await recorder.recordRetry(earlier))) return;
   const recorded =
     earlier ??
-    (await runLedger.recordRequest({
+    (await recorder.recordRequest({
       bytes,
       dedupKeys: collectDedupKeys(groups, dedupKeys),
       envelopeDigest: delivery.envelope().digest,
@@ -126,7 +126,7 @@ const attemptRequest = async (delivery: Delivery, request: SentRequest) => {
 
 /** Returns the requests that the run must send instead. */
 const finishRequest = async (delivery: Delivery, request: SentRequest, attempt: Attempt) => {
-  const { sent, runLedger } = delivery;
+  const { sent, recorder } = delivery;
   const { outcome } = request;
   const attemptOutcome = classifyAttempt(attempt);
   if (outcome === "logged") delivery.outcomes.setAll(request.groups, "logged");
@@ -137,7 +137,7 @@ const finishRequest = async (delivery: Delivery, request: SentRequest, attempt: 
   sent.obstacle = isAbandoned ? attempt.failure : undefined;
   if (outcome === "logged") await countLogged(delivery, request, attempt);
   // This size limits later requests, even if the refused request had one group.
-  if (attemptOutcome === "too_large") await runLedger.recordRefusedSize(request.bytes);
+  if (attemptOutcome === "too_large") await recorder.recordRefusedSize(request.bytes);
   reportProgress(delivery);
   if (outcome === "logged") return [];
   const isRefused = outcome !== "unknown" && isFinal(attemptOutcome) && attempt.kind === "answered";
@@ -155,12 +155,12 @@ const markUnknown = (delivery: Delivery, request: SentRequest, last = request.un
 
 /** If the ledger cannot record an outcome, the next run finds an unknown outcome. */
 const recordOutcome = async (delivery: Delivery, request: SentRequest) => {
-  const { sent, runLedger } = delivery;
+  const { sent, recorder } = delivery;
   const { recorded, lastAttempt, outcome } = request;
   // The groups of a request that is too large are sent in smaller requests.
   const isDivisible = outcome === "too_large" && request.groups.length > 1;
   const { state } = outcomeFacts[isDivisible ? "not_sent" : outcome];
-  await runLedger.recordOutcome(recorded, { ...lastAttempt, state }).catch((thrown: unknown) => {
+  await recorder.recordOutcome(recorded, { ...lastAttempt, state }).catch((thrown: unknown) => {
     markUnknown(delivery, request);
     sent.recordFailure ??= toFailure(thrown);
     const { status } = lastAttempt;
@@ -183,13 +183,13 @@ const addReply = ({ sent }: Delivery, { recorded, number }: SentRequest, answer:
     sent.doubtfulReplies.push({ request: recorded.id ?? number, status, readBytes: isCut ? body.length : undefined });
 };
 
-const countLogged = async ({ progress, runLedger }: Delivery, request: SentRequest, attempt: Attempt) => {
+const countLogged = async ({ progress, recorder }: Delivery, request: SentRequest, attempt: Attempt) => {
   const { recorded } = request;
   progress.bytes += request.bytes;
   progress.groups += request.groups.length;
   // An echo in an error answer does not count, because a gateway can send such an answer.
   const isEchoed =
     attempt.kind === "answered" && recorded.key !== "" && attempt.headers["idempotency-key"] === recorded.key;
-  if (isEchoed) await runLedger.recordKeyEcho();
-  await runLedger.recordPassedSize(request.bytes);
+  if (isEchoed) await recorder.recordKeyEcho();
+  await recorder.recordPassedSize(request.bytes);
 };

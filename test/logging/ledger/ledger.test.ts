@@ -19,7 +19,7 @@ import {
 import { type NewEntry, type RecordedOutcome, toScopeLock } from "../../../src/logging/ledger/file-writer.ts";
 import { type Ledger, openLedger } from "../../../src/logging/ledger/ledger.ts";
 import { PriorOutcomes } from "../../../src/logging/ledger/prior-outcomes.ts";
-import { RunLedger } from "../../../src/logging/ledger/run-ledger.ts";
+import { RequestRecorder } from "../../../src/logging/ledger/request-recorder.ts";
 import { verifyDataset } from "../../../src/logging/send/verify-ledger.ts";
 import type { Dataset } from "../../../src/rollouts/dataset/read-dataset.ts";
 import { assignDedupKeys, DedupKeys, dedupKeyBytes } from "../../../src/rollouts/index/dedup-keys.ts";
@@ -286,10 +286,10 @@ describe("a ledger in a file of which a bit changed", () => {
 
 describe("the ledger of a run", () => {
   const request = (group: string) => ({ dedupKeys: bytesOf(group), bytes: 10, envelopeDigest: "" });
-  const openRun = async (path: string, now = testHost().now(), dryRun = false): Promise<RunLedger> => {
+  const openRun = async (path: string, now = testHost().now(), dryRun = false): Promise<RequestRecorder> => {
     const host = { ...testHost(), now: () => now };
     const options = { ...usualDelivery(), host, dryRun, input: "a.jsonl" };
-    const run = new RunLedger({ ...options, ledger: { path, require: false, startsNew: true } });
+    const run = new RequestRecorder({ ...options, ledger: { path, require: false, startsNew: true } });
     onTestFinished(async () => await run.close());
     await run.open(scope.destination);
     await run.acquire();
@@ -339,7 +339,7 @@ describe("the ledger of a run", () => {
     const path = join(newFolder(), "ledger.db");
     const marks = bytesOf("a");
     const ledgerOfRun = { path, require: false };
-    const planned = new RunLedger({ ...usualDelivery(), ledger: ledgerOfRun, dryRun: true, input: "a.jsonl" });
+    const planned = new RequestRecorder({ ...usualDelivery(), ledger: ledgerOfRun, dryRun: true, input: "a.jsonl" });
     await planned.open(scope.destination);
     const sent = await (await openRun(path)).recordRequest(request("a"));
     expect(sent).toMatchObject({ key: planned.findPlannedKey(marks) });

@@ -2,7 +2,7 @@ import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } f
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { RunLedger } from "../../../src/logging/ledger/run-ledger.ts";
+import { RequestRecorder } from "../../../src/logging/ledger/request-recorder.ts";
 import { followFile } from "../../../src/logging/send/follow/follow.ts";
 import type { FollowEvents, FollowPolicy } from "../../../src/logging/send/follow/followed-files.ts";
 import { interrupted } from "../../../src/system/failures.ts";
@@ -100,7 +100,7 @@ const moveTo = (text: string) => (file: string) => {
 /** Makes another run hold the ledger of the follower. */
 const holdLedger = async (file: string) => {
   const options = { ...usualDelivery(), ledger: { path: join(dirname(file), "ledger.db"), require: false } };
-  const other = new RunLedger({ ...options, input: "b.jsonl" });
+  const other = new RequestRecorder({ ...options, input: "b.jsonl" });
   await other.open(await options.destination());
   await other.acquire();
   onTestFinished(async () => await other.close());
@@ -208,7 +208,7 @@ describe("following a file", () => {
   });
 
   it("waits for the ledger of another run, and after a signal for up to 5 s more", async () => {
-    let held: RunLedger | undefined;
+    let held: RequestRecorder | undefined;
     const hold = async (file: string) => {
       held = await holdLedger(file);
     };

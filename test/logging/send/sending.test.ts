@@ -17,7 +17,7 @@ import { setImmediate, setTimeout } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import pg from "pg";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { RunLedger } from "../../../src/logging/ledger/run-ledger.ts";
+import { RequestRecorder } from "../../../src/logging/ledger/request-recorder.ts";
 import { canResend } from "../../../src/logging/send/earlier-requests.ts";
 import type { LogResult } from "../../../src/logging/send/log-result.ts";
 import { createEnvelope, planRequests } from "../../../src/logging/send/plan.ts";
@@ -172,7 +172,7 @@ describe("an unknown request", () => {
       const { keys = true, honors = true, echoed = false, key = "k" } = more;
       const options = { ...usualDelivery(), hasIdempotencyKeys: keys, honorsKeys: honors, input: "a.jsonl" };
       const request = { id: "r1", key, firstTried: testHost().now() - age };
-      expect(new RunLedger(options).isKeyHonored(request, echoed)).toBe(isResent);
+      expect(new RequestRecorder(options).isKeyHonored(request, echoed)).toBe(isResent);
     },
   );
 
@@ -550,7 +550,7 @@ describe("the requests after a 413", () => {
     const options = { ...usualDelivery(), ledger: newLedger() };
     const answer = (_: Buffer, at: number) => makeAnswer(at === 1 ? 413 : 200);
     await send(await read(filesOf(`${group(1)}\n${group(2)}`)), { answer, ledger: options.ledger });
-    const next = new RunLedger({ ...options, input: "1.jsonl" });
+    const next = new RequestRecorder({ ...options, input: "1.jsonl" });
     onTestFinished(async () => await next.close());
     await next.open(await options.destination());
     const states: string[] = [];
@@ -639,7 +639,7 @@ describe("the requests after a 413", () => {
 describe("the limit that a 413 sets", () => {
   it("is half of the smallest refused size of a day, unless the service accepted more", async () => {
     let now = testHost().now();
-    const run = new RunLedger({ ...usualDelivery(), host: { ...testHost(), now: () => now }, input: "a.jsonl" });
+    const run = new RequestRecorder({ ...usualDelivery(), host: { ...testHost(), now: () => now }, input: "a.jsonl" });
     const limits: unknown[] = [];
     const limitAfter = async (step: () => Promise<void>) => {
       await step();
@@ -721,7 +721,7 @@ describe("a run of several requests", () => {
 describe("a ledger that another run uses", () => {
   it("makes the run wait until a signal, after which nothing was sent", async () => {
     const options = { ...usualDelivery(), ledger: newLedger() };
-    const other = new RunLedger({ ...options, input: "a.jsonl" });
+    const other = new RequestRecorder({ ...options, input: "a.jsonl" });
     onTestFinished(async () => await other.close());
     await other.open(await options.destination());
     await other.acquire();

@@ -4,7 +4,7 @@ import Connection from "libsql";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { databaseLocked } from "../../../src/database/failures.ts";
 import type { Entry } from "../../../src/logging/ledger/entries.ts";
-import { RunLedger } from "../../../src/logging/ledger/run-ledger.ts";
+import { RequestRecorder } from "../../../src/logging/ledger/request-recorder.ts";
 import { openDelivery } from "../../../src/logging/send/delivery.ts";
 import { openGroupOutcomes } from "../../../src/logging/send/group-outcomes.ts";
 import { planRequest } from "../../../src/logging/send/plan.ts";
@@ -43,10 +43,13 @@ const logGroups = async (count: number, more: Partial<inputs.DeliverOptions> = {
 
 /** Another run claims a group of the next `requests` requests: all groups, or the one at `position`. */
 const claim = (requests: number, position?: number) => {
-  const record = RunLedger.prototype.recordRequest;
+  const record = RequestRecorder.prototype.recordRequest;
   let left = requests;
   const claimed: Uint8Array[] = [];
-  vi.spyOn(RunLedger.prototype, "recordRequest").mockImplementation(async function (this: RunLedger, request) {
+  vi.spyOn(RequestRecorder.prototype, "recordRequest").mockImplementation(async function (
+    this: RequestRecorder,
+    request,
+  ) {
     if (left-- <= 0) return await record.call(this, request);
     const from = (position ?? 0) * dedupKeyBytes;
     const keys = request.dedupKeys.slice(from, position === undefined ? undefined : from + dedupKeyBytes);
@@ -80,7 +83,7 @@ describe("a run that shares groups with another run", () => {
       sampled: new Uint8Array(),
       lastTried: 0,
     };
-    vi.spyOn(RunLedger.prototype, "entries").mockImplementation(async function* () {
+    vi.spyOn(RequestRecorder.prototype, "entries").mockImplementation(async function* () {
       for (const dedupKeys of claimed) yield { ...other, dedupKeys } as Entry;
     });
     const { result, sent, notices } = await logGroups(3);
@@ -139,7 +142,7 @@ describe("a run with a ledger in a file", () => {
 
   it("ends at a request that the ledger cannot record, and reports that nothing was sent", async () => {
     const failure = databaseLocked({ path: "l.db", noun: "ledger", moveWith: "--ledger" });
-    vi.spyOn(RunLedger.prototype, "recordRequest").mockRejectedValueOnce(failure);
+    vi.spyOn(RequestRecorder.prototype, "recordRequest").mockRejectedValueOnce(failure);
     const { result, sent } = await logGroups(2);
     expect(sent).toEqual([]);
     expect(result).toMatchObject({ status: "not_sent", failure: { kind: failure.kind, details: { unsent: true } } });
@@ -147,7 +150,7 @@ describe("a run with a ledger in a file", () => {
 
   it("ends at the first outcome that the ledger cannot record, and names the command that records it", async () => {
     const failure = databaseLocked({ path: "l.db", noun: "ledger", moveWith: "--ledger" });
-    vi.spyOn(RunLedger.prototype, "recordOutcome").mockRejectedValueOnce(failure);
+    vi.spyOn(RequestRecorder.prototype, "recordOutcome").mockRejectedValueOnce(failure);
     const { result, sent } = await logGroups(2, { ledger: { path: join(inputs.newFolder(), "l.db"), require: false } });
     expect(sent).toEqual(["0"]);
     expect(result).toMatchObject({ status: "unknown", groups: { unknown: 1, not_sent: 1, logged: 0 } });

@@ -30,16 +30,16 @@ export const followFile = async (setup: FollowSetup) => {
   if (isRemote(policy.file)) throw fileNotFollowable(plainUrl(policy.file), "not-a-file");
   const destination = await tools.destination();
   const run = new FollowRun(setup);
-  const { runLedger, dataset } = run.delivery;
+  const { recorder, dataset } = run.delivery;
   try {
-    await runLedger.open(destination);
+    await recorder.open(destination);
     await earlier.readPriorOutcomes(run.delivery);
     return { dataset, result: await run.run() };
   } catch (thrown) {
     await dataset.close();
     throw markUnsent(thrown);
   } finally {
-    await runLedger.close();
+    await recorder.close();
   }
 };
 
@@ -92,7 +92,7 @@ class FollowRun {
     for (;;) {
       // After a signal, the loop reads lines once more.
       const isLastPass = signal.aborted;
-      if (await this.delivery.runLedger.hasChanged()) {
+      if (await this.delivery.recorder.hasChanged()) {
         await this.#catchUp();
         for (const { assembler } of this.#files.all) assembler.completeSent();
       }
@@ -179,11 +179,11 @@ class FollowRun {
 
   /** If `isFull`, the last request waits. If `isAfterSignal`, each request has one attempt. */
   async #send({ isFull = false, isAfterSignal = false } = {}) {
-    const { runLedger, policy, tools } = this.delivery;
+    const { recorder, policy, tools } = this.delivery;
     if (this.#waiting.length === 0) return;
     const graceWait = { signal: tools.host.urgent, maxWaitMs: Math.min(policy.maxWaitMs, graceMs) };
     try {
-      await runLedger.acquire(isAfterSignal ? graceWait : undefined);
+      await recorder.acquire(isAfterSignal ? graceWait : undefined);
       await this.#catchUp();
       await this.#sendUnsent(isFull, isAfterSignal);
       this.#waitingSince = undefined;
@@ -192,7 +192,7 @@ class FollowRun {
       // A signal ended the wait for another run.
       if (!isFailure(thrown, "interrupted") && !(isAfterSignal && isFailure(thrown, "ledger-busy"))) throw thrown;
     } finally {
-      runLedger.release();
+      recorder.release();
     }
     const stop = findStop(this.delivery);
     if (stop && !isFailure(stop, "interrupted")) throw stop;

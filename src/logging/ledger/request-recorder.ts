@@ -2,8 +2,7 @@
 import type { DatabaseLocation } from "../../database/database.ts";
 import type { Lock } from "../../database/own-file.ts";
 import { type Failure, isFailure } from "../../failure.ts";
-import type { Host } from "../../system/host.ts";
-import { isDatabaseUrl } from "../../system/host.ts";
+import { type Host, isDatabaseUrl } from "../../system/host.ts";
 import { dayMs } from "../../text/units.ts";
 import { computeChecksum, formatId, isUnknown, type LedgerScope, makeIdempotencyKey, parseId } from "./entries.ts";
 import { leaseLost, ledgerBusy, ledgerMissing, ledgerReplaced } from "./failures.ts";
@@ -34,7 +33,7 @@ export type LedgerEvents = Readonly<{
 }>;
 
 /** `input` is the name of the first input. */
-type RunLedgerOptions = LedgerPolicy & LedgerEvents & Readonly<{ host: Host; input: string }>;
+type RequestRecorderOptions = LedgerPolicy & LedgerEvents & Readonly<{ host: Host; input: string }>;
 
 export type RecordedRequest = Readonly<{
   id: string | undefined;
@@ -47,8 +46,8 @@ export type RecordedRequest = Readonly<{
 type UnrecordedRequest = Pick<NewEntry, "dedupKeys" | "bytes" | "envelopeDigest"> & Partial<Pick<NewEntry, "sampled">>;
 
 /** Without a ledger, the methods record no requests. */
-export class RunLedger {
-  readonly #options: RunLedgerOptions;
+export class RequestRecorder {
+  readonly #options: RequestRecorderOptions;
   #scope: LedgerScope;
   #ledger: Ledger | undefined;
   readonly #ownRequests = new Set<string>();
@@ -64,7 +63,7 @@ export class RunLedger {
   /** A run that can log groups again needs new idempotency keys. */
   readonly #nonce: string;
 
-  constructor(options: RunLedgerOptions) {
+  constructor(options: RequestRecorderOptions) {
     const { host, resendLogged, modelId: model, split, batch = null, account, ledger } = options;
     this.#options = options;
     this.#scope = { destination: "", account, model, split, batch };
