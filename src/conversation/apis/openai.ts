@@ -118,7 +118,7 @@ export const toTurns = (
     if (!finish) return turn;
     const position = answers++;
     requireOwnWords(run, message.get("content"));
-    const isMask = ([key, { data, number }]: Members[number]) => maskKey.test(key) && (data === false || number === 0);
+    const isMask = ([key, value]: Members[number]) => maskKey.test(key) && (value.data === false || value.number === 0);
     const [mask] = message.members().filter(isMask);
     if (mask) run.note(`counted a turn as sampled although a trainer leaves it out (\`${mask[0]}\`: ${mask[1].raw})`);
     const callsTools = calls.length > 0 || hasCalls(message);
