@@ -35,24 +35,59 @@ export const readNumber = (table: JsonTable, node: number) => {
   const start = startOf(table, node);
   const end = endOf(table, node);
   const isNegative = bytes[start] === minus;
-  let digits = 0;
-  // Digits and scale are exact doubles up to 10^15, so the quotient is rounded once (Clinger 1990).
+  // The digits are `head * shift + tail`, and all of these are exact doubles.
+  let head = 0;
+  let shift = 1;
+  let tail = 0;
   let scale = 0;
-  let isExact = end - start <= maxExactBytes;
-  for (let at = isNegative ? start + 1 : start; at < end && isExact; at++) {
+  let isDecimal = end - start <= maxDecimalBytes;
+  for (let at = isNegative ? start + 1 : start; at < end && isDecimal; at++) {
     const byte = bytes[at] ?? 0;
     if (byte >= zero && byte <= nine) {
-      digits = 10 * digits + byte - zero;
+      if (head < maxHead) head = 10 * head + byte - zero;
+      else {
+        shift *= 10;
+        tail = 10 * tail + byte - zero;
+      }
       scale *= 10;
     } else if (byte === point) scale = 1;
-    else isExact = false;
+    else isDecimal = false;
   }
-  if (!isExact) return Number(bytes.toString("latin1", start, end));
-  const value = scale > 0 ? digits / scale : digits;
-  return isNegative ? -value : value;
+  // A quotient of exact doubles is rounded once (Clinger 1990).
+  const size = shift === 1 ? head / (scale || 1) : divideDigits(head, shift, tail, scale || 1);
+  if (!isDecimal || Number.isNaN(size)) return Number(bytes.toString("latin1", start, end));
+  return isNegative ? -size : size;
 };
 
-const maxExactBytes = 15;
+/** With a point, such a text has at most 22 digits, and 10^22 is the largest power of ten that is an exact double. */
+const maxDecimalBytes = 23;
+const maxHead = 1e14;
+
+/** Returns `(head * shift + tail) / scale`, or NaN if the quotient is too near to the middle of two doubles. */
+const divideDigits = (head: number, shift: number, tail: number, scale: number) => {
+  const high = head * shift;
+  const low = productError(head, shift, high) + tail;
+  const quotient = high / scale;
+  const product = quotient * scale;
+  const rest = (high - product - productError(quotient, scale, product) + low) / scale;
+  const value = quotient + rest;
+  // The relative error of `rest` is less than 2^-51, and all other steps are exact.
+  return quotient + rest * (1 - 2 ** -50) === quotient + rest * (1 + 2 ** -50) ? value : Number.NaN;
+};
+
+/** Returns the exact difference of `a * b` and the rounded product (Dekker 1971). */
+const productError = (a: number, b: number, product: number) => {
+  const aHigh = upperHalf(a);
+  const bHigh = upperHalf(b);
+  const aLow = a - aHigh;
+  const bLow = b - bHigh;
+  return aHigh * bHigh - product + aHigh * bLow + aLow * bHigh + aLow * bLow;
+};
+
+const upperHalf = (value: number) => {
+  const shifted = value * (2 ** 27 + 1);
+  return shifted - (shifted - value);
+};
 
 const [minus, point, zero, nine] = [0x2d, 0x2e, 0x30, 0x39];
 

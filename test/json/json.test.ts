@@ -59,10 +59,26 @@ describe("findAt", () => {
 
 describe("readNumber", () => {
   const spellings = "0 -0 7 -12.5 0.1 -0.001 123456789012345 12345678901234567890 -1.25e-7 1E3 1e400 -1e400 4.35";
-  it.each(spellings.split(" "))("reads %s like JSON.parse", (json) => {
+  const middles =
+    "9007199254740993 9007199254740992.9999 9007199254740993.00001 -36028797018963970 0.000000000000000000001";
+  const readRoot = (json: string) => {
     const root = table.readRoot(bytesOf(` ${json} `));
-    expect(root && table.readNumber(root.table, root.node)).toBe(JSON.parse(json));
+    return root && table.readNumber(root.table, root.node);
+  };
+  it.each([...spellings.split(" "), ...middles.split(" ")])("reads %s like JSON.parse", (json) => {
+    expect(readRoot(json)).toBe(JSON.parse(json));
   });
+
+  const double = fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e18, max: 1e18 });
+  const spelled = fc.tuple(double, fc.integer({ min: 1, max: 22 }), fc.boolean());
+  itHolds(
+    "reads up to 22 digits like JSON.parse",
+    fc.property(spelled, ([value, digits, isFixed]) => {
+      const json = isFixed ? value.toFixed(digits) : value.toPrecision(digits).replace("e+", "e");
+      expect(readRoot(json)).toBe(JSON.parse(json));
+    }),
+    { quick: 500, slow: 20_000 },
+  );
 });
 
 describe("findInnermost", () => {
