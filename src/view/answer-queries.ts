@@ -8,13 +8,12 @@ const openSelection = <Facts extends answers.GroupFacts>({
   groups,
   search: searchGroups,
 }: answers.GroupReader<Facts>) => {
-  const names = [...new Set(groups.flatMap(({ step }) => step ?? []))].sort(compareNaturally);
-  const steps = new Map<string | null, number>(names.map((step, at) => [step, at]));
   return async (query: answers.Query) => {
     const search = query.text === undefined ? undefined : await searchGroups(query.text);
     const selected = groups.filter((facts) => search?.found.has(facts.group) !== false && isSelected(facts, query));
     const { sort } = query;
-    const value = (facts: Facts) => (sort === "step" ? (steps.get(facts.step) ?? Number.NaN) : sortValue(facts, sort));
+    const steps = sort === "step" ? rankSteps(groups) : undefined;
+    const value = (facts: Facts) => (sort === "step" ? (steps?.get(facts.step) ?? Number.NaN) : sortValue(facts, sort));
     selected.sort((a, b) => compareNumbers(value(a), value(b), query.descending));
     return { searched: search?.share ?? 1, selected };
   };
@@ -70,6 +69,12 @@ export const openAnswers = <Facts extends answers.GroupFacts>(store: answers.Gro
     },
   };
   return async (name, query) => await own[name](query);
+};
+
+/** The groups can grow. */
+const rankSteps = (groups: readonly answers.GroupFacts[]) => {
+  const names = [...new Set(groups.flatMap(({ step }) => step ?? []))].sort(compareNaturally);
+  return new Map<string | null, number>(names.map((step, at) => [step, at]));
 };
 
 type Answers = {

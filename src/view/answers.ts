@@ -114,16 +114,19 @@ export interface GroupReader<Facts extends GroupFacts> {
   readGroup(group: number): Promise<GroupData>;
 }
 
-/** `done` and `of` count bytes in the phase `reading`, and groups when the input is read. */
+/** `done` and `of` count bytes, and groups when the input is read. */
 export type ReadProgress = Readonly<{
-  phase: "opening" | "reading" | "read";
+  phase: "opening" | "reading" | "checking groups" | "summing up" | "read";
   done: number;
   of: number;
 }>;
 
 export type PageState = Readonly<{
   progress: ReadProgress;
+  /** While the input is read, the summary lacks what needs all groups. */
   summary?: Summary;
+  /** True if files have changed, grown or appeared since they were read. */
+  hasChanged?: boolean;
   written?: { at: string; groups: number };
 }>;
 

@@ -5,7 +5,7 @@ import { isObject, sliceText } from "../json/json-bytes.ts";
 import { formatIndented, parseRawJson } from "../json/raw-json.ts";
 import * as table from "../json/table.ts";
 import { readGroupTrajectories, type SourceTrajectory } from "../rollouts/dataset/group-bytes.ts";
-import { getPart, locateTrajectory, readPartStart } from "../rollouts/dataset/locate.ts";
+import { getPart, type IndexedGroups, locateTrajectory, readPartStart } from "../rollouts/dataset/locate.ts";
 import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
 import { readFacts } from "../rollouts/facts.ts";
 import { formatKeyText } from "../rollouts/index/group-key.ts";
@@ -27,7 +27,7 @@ export type ReadInput = () => Promise<ViewInput>;
 type ReadTrajectory = Readonly<{ json: string; messages: readonly string[]; member: TrajectorySummary }>;
 
 /** @throws Failure `input-changed` */
-const readTrajectories = async (dataset: Dataset, group: number) => {
+const readTrajectories = async (dataset: IndexedGroups, group: number) => {
   const breaks = new Breaks();
   const facts = readGroupFacts(dataset, group);
   const trajectories: ReadTrajectory[] = [];
@@ -40,7 +40,7 @@ const readTrajectories = async (dataset: Dataset, group: number) => {
 
 /** @throws Failure `input-changed` */
 export const readGroup = async (
-  dataset: Dataset,
+  dataset: IndexedGroups,
   group: number,
   findings: GroupContent["findings"],
 ): Promise<GroupData> => {
@@ -73,7 +73,7 @@ const toPageFacts = (fact: RolloutFact) => {
 
 const readRestOfGroup = table.openRootReader(["trajectories"]);
 
-const readRest = (dataset: Dataset, group: number) => {
+const readRest = (dataset: IndexedGroups, group: number) => {
   const { groups, scan } = dataset;
   if (scan.parts.kindOf(groups.firstOf(group)) !== "group") return { exceptions: [], rest: "" };
   const bytes = readPartStart(getPart(dataset, groups.firstOf(group)));

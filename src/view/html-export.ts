@@ -8,7 +8,7 @@ import type { ViewInput } from "./group-content.ts";
 import conversationStyle from "./page/conversation.css?raw";
 import pageScript from "./page/main.tsx?page";
 import baseStyle from "./page/page.css?raw";
-import { openSession } from "./session.ts";
+import { readSession } from "./session.ts";
 
 export { pageScript };
 export const pageStyle = `${baseStyle}${conversationStyle}`;
@@ -42,7 +42,7 @@ const pageStart = "<!doctype html>\n<!-- a page by rollcall view -->\n";
 
 /** @throws Failure `input-changed`; the signal's reason */
 export const exportPage = async (input: ViewInput, { now, signal }: Host, redactJson: (json: string) => string) => {
-  const { store } = await openSession(input, signal);
+  const { store } = await readSession(input, signal);
   const breaks = new Breaks(signal);
   const formatBlock = async (id: string, value: PageData | GroupData) => {
     const pieces = [`<script type="application/json" id="${id}">`];

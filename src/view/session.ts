@@ -1,9 +1,9 @@
 /** Summarizes groups, and reads their content on request. */
 
-import { composeCheckResult } from "../rollouts/dataset/check-result.ts";
+import { countRead } from "../rollouts/dataset/check-result.ts";
 import { hasNoSampledTurn } from "../rollouts/dataset/dataset-problems.ts";
 import { searchGroups } from "../rollouts/dataset/group-bytes.ts";
-import { findFileOfGroup, openSubjects } from "../rollouts/dataset/locate.ts";
+import { findFileOfGroup, type IndexedGroups, openSubjects } from "../rollouts/dataset/locate.ts";
 import { openRowReader, readExceptionKeys } from "../rollouts/dataset/prompt-text.ts";
 import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
 import { isCutOff } from "../rollouts/facts.ts";
@@ -26,51 +26,82 @@ const bytesPerRow = 2 ** 19;
 export interface ViewSession {
   readonly answer: ReturnType<typeof openAnswers>;
   readonly store: GroupReader<GroupFacts>;
+  /** Takes the groups that were read since the last call. */
+  readonly addGroups: (isLast: boolean) => void;
+  /** @throws the signal's reason */
+  readonly finish: (input: ViewInput) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
-/** @throws the signal's reason */
-export const openSession = async (input: ViewInput, signal: AbortSignal): Promise<ViewSession> => {
-  const { dataset, notes } = input;
-  const groups = await listGroupFacts(dataset, signal);
-  const findings = listFindings(dataset, groups);
-  const searches = openSearches(dataset);
-  const facts = summarizeDataset(dataset, groups);
-  let charts: ReturnType<typeof openCharts> | undefined;
+/** The session has the groups that are read so far. `finish` adds what needs all groups. */
+export const openSession = (read: IndexedGroups, groupBy: ViewInput["groupBy"], signal: AbortSignal): ViewSession => {
+  const groups: GroupFacts[] = [];
   const breaks = new Breaks(signal);
-  await breaks.take();
-  const all = await describeParts(groups, breaks);
-  const summary = {
-    ...facts,
-    notes: notes.map(sanitizeText),
-    findings: findings.filter(({ group }) => group === null).slice(0, maxFindings),
-    series: listSeries(groups),
-    all,
-  };
-  const readPrompt = openPrompts(input, breaks);
+  const readPrompt = openPrompts(read, groupBy, breaks);
+  let findings: readonly Finding[] = [];
+  let scale: RewardBounds = [0, 1];
+  let charts: ReturnType<typeof openCharts> | undefined;
+  let finished: { dataset: Dataset; summary: Summary; searches: ReturnType<typeof openSearches> } | undefined;
   const store: GroupReader<GroupFacts> = {
-    count: groups.length,
+    get count() {
+      return groups.length;
+    },
     groups,
-    state: () => ({ progress: { phase: "read", done: groups.length, of: groups.length }, summary }),
+    state: () => ({
+      progress: { phase: "read", done: groups.length, of: groups.length },
+      summary: finished?.summary ?? { ...summarizeGroups(read, groups, scale), ...unfinished },
+    }),
     charts: async (selected) => {
-      charts ??= openCharts(groups, facts.scale, breaks);
+      charts ??= openCharts(groups, scale, breaks);
       return await (await charts)(selected);
     },
-    search: searches.search,
+    search: async (text) => finished?.searches.search(text) ?? { found: new Set(), share: 0 },
     readRow: async (facts) => ({ ...facts, ...(await readPrompt(facts.group)) }),
     readGroup: async (group) => {
       const own = findings.filter((finding) => finding.group === group);
-      return await readGroup(dataset, group, own);
+      return await readGroup(read, group, own);
     },
   };
   return {
     answer: openAnswers(store),
     store,
+    addGroups(isLast) {
+      const end = read.groups.count - (isLast ? 0 : 1);
+      while (groups.length < end) groups.push(describeGroup(read, groups.length, none));
+      if (groups.length < maxScaledGroups) scale = findScale(groups);
+    },
+    async finish({ dataset, notes }) {
+      await listGroupFacts(read, groups, breaks);
+      findings = listFindings(dataset, groups);
+      scale = findScale(groups);
+      const all = await describeParts(groups, breaks);
+      const summary = {
+        ...summarizeGroups(read, groups, scale),
+        notes: notes.map(sanitizeText),
+        findings: findings.filter(({ group }) => group === null).slice(0, maxFindings),
+        series: listSeries(groups),
+        all,
+      };
+      finished = { dataset, summary, searches: openSearches(dataset) };
+    },
     async close() {
-      searches.end();
-      await dataset.close();
+      finished?.searches.end();
+      await finished?.dataset.close();
     },
   };
+};
+
+const unknownSlice = { groups: 0, trajectories: 0, failures: 0, trainable: 0, truncated: 0, spread: null, ci95: null };
+const unfinished = { notes: [], findings: [], rules: [], series: [], all: { ...unknownSlice, mean: null } } as const;
+
+/** Later groups hardly change the scale, which is final after `finish`. */
+const maxScaledGroups = 4000;
+
+/** @throws the signal's reason */
+export const readSession = async (input: ViewInput, signal: AbortSignal) => {
+  const session = openSession(input.dataset, input.groupBy, signal);
+  await session.finish(input);
+  return session;
 };
 
 /** Also sets the rules of each group. */
@@ -89,7 +120,7 @@ const listFindings = (dataset: Dataset, groups: readonly GroupFacts[]) => {
 };
 
 /** Reads each group once, because it can be large. */
-const openPrompts = ({ dataset, groupBy }: ViewInput, breaks: Breaks) => {
+const openPrompts = (dataset: IndexedGroups, groupBy: ViewInput["groupBy"], breaks: Breaks) => {
   const readRow = openRowReader(dataset, { groupBy });
   const prompts = new Map<number, ReturnType<typeof sanitizePrompt>>();
   return async (group: number) => {
@@ -101,21 +132,20 @@ const openPrompts = ({ dataset, groupBy }: ViewInput, breaks: Breaks) => {
   };
 };
 
-const listGroupFacts = async (dataset: Dataset, signal: AbortSignal) => {
-  const breaks = new Breaks(signal);
-  const list: GroupFacts[] = [];
+/** Replaces the facts of groups that later lines changed. */
+const listGroupFacts = async (dataset: IndexedGroups, list: GroupFacts[], breaks: Breaks) => {
   for (let group = 0; group < dataset.groups.count; group++) {
     const stepName = getFacts(dataset).stepName ?? "step";
     const hasFailed = dataset.groups.exceptionsOf(group) > 0;
-    list.push(describeGroup(dataset, group, hasFailed ? await readExceptionKeys(dataset, group, stepName) : none));
+    const failedSteps = hasFailed ? await readExceptionKeys(dataset, group, stepName) : none;
+    list[group] = describeGroup(dataset, group, failedSteps);
     if (breaks.isDue(1000 * dataset.groups.trajectoriesOf(group))) await breaks.take();
   }
-  return list;
 };
 
 type Steps = readonly (string | undefined)[];
 
-const describeGroup = (dataset: Dataset, group: number, failedSteps: Steps): GroupFacts => {
+const describeGroup = (dataset: IndexedGroups, group: number, failedSteps: Steps): GroupFacts => {
   const rows = readGroupFacts(dataset, group);
   const rewards = rows.map(({ reward }) => reward);
   // `filter` returns arrays with unused capacity, about 100 MB for 100,000 groups.
@@ -184,7 +214,7 @@ const formatFinishReasons = (rows: readonly RolloutFact[]) => {
 /** All groups share this list, because 100,000 empty lists would take 20 MB. */
 const none: readonly never[] = [];
 
-const findUntrainableReason = (dataset: Dataset, group: number, finite: readonly number[]) => {
+const findUntrainableReason = (dataset: IndexedGroups, group: number, finite: readonly number[]) => {
   if (!dataset.groups.isValid(group)) return "invalid";
   const trajectories = dataset.groups.trajectoriesOf(group);
   if (trajectories === 0) return "no trajectories";
@@ -195,11 +225,7 @@ const findUntrainableReason = (dataset: Dataset, group: number, finite: readonly
   return hasNoSampledTurn(dataset, group) ? "no sampled turn" : null;
 };
 
-const summarizeDataset = (
-  dataset: Dataset,
-  facts: readonly GroupFacts[],
-): Omit<Summary, "notes" | "findings" | "series" | "all"> => {
-  const { groups, trajectories } = composeCheckResult(dataset);
+const summarizeGroups = (dataset: IndexedGroups, facts: readonly GroupFacts[], scale: RewardBounds) => {
   const inputNames = dataset.sources.map(({ name, originals }) => originals?.files[0] ?? name);
   const groupFiles = [...new Set(facts.map(({ file }) => file))];
   const files = groupFiles.length > inputNames.length ? groupFiles : inputNames;
@@ -207,19 +233,16 @@ const summarizeDataset = (
     files: files.slice(0, maxFiles),
     fileCount: files.length,
     groupFiles: groupFiles.length,
-    groups,
-    trajectories,
+    ...countRead(dataset.groups),
     rules: dataset.scan.problems.counts,
     stepName: getFacts(dataset).stepName ?? "step",
-    scale: findScale(Float64Array.from(facts.flatMap(({ rewards }) => rewards)).sort()),
+    scale,
   };
 };
 
-/**
- * Excludes rewards whose distance from the range without 1 % of the rewards at each end exceeds its width.
- * @param rewards ascending
- */
-const findScale = (rewards: Float64Array): RewardBounds => {
+/** Excludes rewards whose distance from the range without 1 % of the rewards at each end exceeds its width. */
+const findScale = (groups: readonly GroupFacts[]): RewardBounds => {
+  const rewards = Float64Array.from(groups.flatMap((group) => group.rewards)).sort();
   const { min, max } = findBounds(rewards);
   const excluded = Math.max(1, Math.floor(rewards.length / 100));
   const [low = max, high = min] = [rewards.at(excluded), rewards.at(-1 - excluded)];

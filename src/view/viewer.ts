@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { Hono, type MiddlewareHandler } from "hono";
 import { isFailure, toFailure } from "../failure.ts";
+import type { ReadProgress } from "../rollouts/dataset/read-dataset.ts";
 import {
   type Bindings,
   foreignRequestReason,
@@ -13,12 +14,12 @@ import { type Host, waitForAbort } from "../system/host.ts";
 import * as answers from "./answers.ts";
 import type { ReadInput, ViewInput } from "./group-content.ts";
 import { formatDocument, formatPolicy, pageScript, pageStyle } from "./html-export.ts";
-import { openSession, type ViewSession } from "./session.ts";
+import { openSession, readSession, type ViewSession } from "./session.ts";
 
 /** A URL can contain the searched text. Each UTF-16 unit takes up to 9 characters, such as `%E2%82%AC`. */
 const maxHeaderBytes = 9 * answers.maxSearchLength + 2 ** 16;
 
-const openingProgress: answers.ReadProgress = { phase: "opening", done: 0, of: 0 };
+const progressOf = (phase: answers.ReadProgress["phase"]) => ({ phase, done: 0, of: 0 });
 
 export type ViewerOptions = Pick<ListenOptions, "port" | "trace"> & { readonly host: Host };
 
@@ -50,53 +51,71 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions): Promise<
 
 type ShownInput = ReturnType<typeof openShownInput>;
 
+/** A smaller input is read before a browser shows the page. */
+const minShownBytes = 2 ** 24;
+
+type ShownProgress = ReadProgress & Pick<ViewInput, "groupBy">;
+
 const openShownInput = ({ signal }: Host) => {
-  let progress: answers.ReadProgress | undefined = openingProgress;
+  let progress: answers.ReadProgress | undefined = progressOf("opening");
   let session: ViewSession | undefined;
+  /** The session of the first read, while it reads. */
+  let growing: ViewSession | undefined;
+  let input: ViewInput | undefined;
+  let readAgain: ReadInput | undefined;
   let reads = 0;
   /** The last failure to read a changed input again. */
   let failure: { readonly thrown: unknown } | undefined;
   const opened = new AbortController();
   const ending = new AbortController();
-  let onPageLoad = (): unknown => undefined;
+  const show = (next: ViewSession) => {
+    session = next;
+    reads++;
+  };
   const showNext = async (read: ReadInput) => {
-    const input = await read();
-    if (ending.signal.aborted) await input.dataset.close();
-    else {
-      const previous = session;
-      session = await openSession(input, signal);
-      reads++;
-      failure = undefined;
-      await previous?.close();
-    }
-    return input;
+    const next = await read();
+    if (ending.signal.aborted) return await next.dataset.close();
+    const previous = session === growing ? undefined : session;
+    progress = progressOf("summing up");
+    if (growing) await growing.finish(next);
+    else show(await readSession(next, signal));
+    [input, growing, failure, progress] = [next, undefined, undefined, undefined];
+    await previous?.close();
+  };
+  const answerState = () => {
+    if (failure && !progress) throw failure.thrown;
+    return { ...session?.store.state(), ...(progress ? { progress } : { hasChanged: input?.hasChanged() }) };
   };
   return {
     firstRequest: waitForAbort(opened.signal),
     answer(name: answers.AnswerName, query: answers.Query) {
       opened.abort();
-      if (name === "state" && failure && !progress) throw failure.thrown;
-      return name === "state" && progress ? { progress } : session?.answer(name, query);
+      return name === "state" ? answerState() : session?.answer(name, query);
     },
     /** For `answers.readHeader`. */
     countReads: () => reads,
-    onPageLoad: () => onPageLoad(),
-    showProgress({ bytes, of = 0 }: { bytes: number; of?: number | undefined }) {
-      progress = { phase: "reading", done: bytes, of };
-    },
-    /** Reads a changed input again when the browser loads the page. @throws errors of the first `read` */
-    async showInput(read: ReadInput) {
-      let input: ViewInput | undefined = await showNext(read);
+    /** Reads a changed input again. */
+    async onPageLoad() {
+      if (!readAgain || progress || input?.hasChanged() === false) return;
+      progress = progressOf("opening");
+      await showNext(readAgain).catch((thrown: unknown) => {
+        failure = { thrown };
+      });
       progress = undefined;
-      onPageLoad = async () => {
-        if (progress || input?.hasChanged() === false) return;
-        progress = openingProgress;
-        input = await showNext(read).catch((thrown: unknown) => {
-          failure = { thrown };
-          return undefined;
-        });
-        progress = undefined;
-      };
+    },
+    showProgress({ bytes, of, read, groupBy }: ShownProgress) {
+      const isLast = bytes === of;
+      progress = isLast ? progressOf("checking groups") : { phase: "reading", done: bytes, of };
+      if (!session && bytes >= minShownBytes && read.groups.count > 1) {
+        growing = openSession(read, groupBy, signal);
+        show(growing);
+      }
+      growing?.addGroups(isLast);
+    },
+    /** @throws errors of the first `read` */
+    async showInput(read: ReadInput) {
+      await showNext(read);
+      readAgain = read;
     },
     end: () => ending.abort(),
     close: async () => await session?.close(),

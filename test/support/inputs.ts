@@ -40,7 +40,7 @@ export interface ReadOptions {
   readonly maxUnpackedBytes?: number;
   /** Called after the files are opened. */
   readonly onOpened?: () => void;
-  readonly onProgress?: () => void;
+  readonly onProgress?: Parameters<typeof readDataset>[0]["onProgress"];
   /** Measures the facts of trajectories. */
   readonly measures?: Parameters<typeof readDataset>[0]["measures"];
 }

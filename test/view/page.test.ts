@@ -1,4 +1,6 @@
+import { appendFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { waitForAbort } from "../../src/system/host.ts";
 import { chromium } from "../support/browser.ts";
 import { addressOf, hash, openPage, openPageAt, pressKeys, views } from "./shown.ts";
 import { fileOf, groupLine } from "./viewing.ts";
@@ -46,6 +48,47 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     const later = await page.context().newPage();
     await later.goto(`${served.url}/${addressOf({ group: 2 })}`);
     await later.getByRole("heading", { name: "4 trajectories" }).waitFor();
+  });
+
+  it("shows rows while it reads, a view until the next is there, and a bar for a change and the end", async () => {
+    const file = fileOf("g.jsonl", [groupLine([0, 1]), groupLine([1, 0.5])].join("\n"));
+    const { page, viewing: served } = await openPage([file], { hasTroubles: true });
+    await page.clock.install();
+    await page.route("**/api/state*", async (route) => {
+      const response = await route.fetch();
+      const state: object = await response.json();
+      await route.fulfill({ response, json: { ...state, progress: { phase: "reading", done: 1, of: 4 } } });
+    });
+    await page.reload();
+    await page.locator(".rows td.words a").first().waitFor();
+    const parts = async () => [await page.locator(".charts").isVisible(), await page.locator(".facts dl").isVisible()];
+    expect([await page.locator(".reading").innerText(), await parts()]).toEqual(["reading, 25%", [false, false]]);
+    await page.unroute("**/api/state*");
+    await expect.poll(parts).toEqual([true, true]);
+
+    await page.locator(".rows td.words a").first().click();
+    const title = async () => await page.locator(".way b").innerText();
+    await expect.poll(title).toBe("group 1 of 2");
+    const next = new AbortController();
+    await page.route("**/api/group*", async (route) => {
+      await waitForAbort(next.signal);
+      await route.continue();
+    });
+    await Promise.all([page.waitForRequest("**/api/group*"), pressKeys(page, "n")]);
+    expect(await title()).toBe("group 1 of 2");
+    next.abort();
+    await expect.poll(title).toBe("group 2 of 2");
+
+    appendFileSync(file, `\n${groupLine([1, 0])}`);
+    await page.clock.fastForward(5000);
+    await page.getByText("the input has changed or grown since it was read").waitFor();
+    await page.getByRole("button", { name: "reload" }).click();
+    await expect.poll(title).toBe("group 2 of 3");
+    served.child.kill();
+    await served.ended;
+    await page.clock.fastForward(5000);
+    await page.getByText("rollcall view has ended").waitFor();
+    expect(await title()).toBe("group 2 of 3");
   });
 
   it("draws the rewards of each group in one scale of colors, with axes, counts and a legend", async () => {

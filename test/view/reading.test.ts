@@ -1,8 +1,11 @@
 import { appendFileSync, readFileSync, rmSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { describe, expect, it } from "vitest";
-import type { GroupDetail, GroupRows } from "../../src/view/answers.ts";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { GroupDetail, GroupRows, PageState } from "../../src/view/answers.ts";
+import { openViewer } from "../../src/view/viewer.ts";
+import { testHost } from "../support/host.ts";
+import { filesOf, type ReadOptions, read } from "../support/inputs.ts";
 import { startRollcall } from "../support/run.ts";
 import { asked, fileOf, groupLine, startView, waitForPage, whenRead } from "./viewing.ts";
 
@@ -22,6 +25,38 @@ describe("the server of the page", () => {
     expect(group.position?.file).toBe("test/samples/formats/verifiers-v0.wordle.results.jsonl");
     const piped = await startView([], readFileSync(airline, "utf8"));
     expect((await whenRead(piped)).summary?.groups.read).toBe(20);
+  });
+
+  it("shows the groups that are read so far, and at the end what needs all", { tags: "slow" }, async () => {
+    const lines = Array.from({ length: 320 }, (_, at) => groupLine([at % 2, 1], { answer: "x".repeat(50_000) }));
+    const host = testHost();
+    const viewer = await openViewer({ host, port: 0, trace: undefined });
+    onTestFinished(viewer.close);
+    const [url = "", token] = viewer.url.split("/#token=");
+    const ask = async (name: string) =>
+      JSON.parse((await asked(url, `/api/${name}`, { headers: { Authorization: `Bearer ${token}` } })).body);
+    const states: Promise<PageState>[] = [];
+    const onProgress: NonNullable<ReadOptions["onProgress"]> = (progress) => {
+      viewer.showProgress({ ...progress, groupBy: undefined });
+      states.push(ask("state"));
+    };
+    const strictness = { strict: false, allowed: new Set<string>() };
+    const dataset = await read(filesOf(lines.join("\n")), {
+      host,
+      strictness,
+      measures: { hasSteps: true },
+      onProgress,
+    });
+    await viewer.showInput(async () => ({ dataset, notes: ["a note"], groupBy: undefined, hasChanged: () => true }));
+    const reading = (await Promise.all(states)).filter(({ progress }) => progress.phase === "reading");
+    const counts = reading.map(({ summary }) => summary?.groups.read ?? 0);
+    expect([counts[0], counts.some((count) => count > 0 && count < 320)]).toEqual([0, true]);
+    expect(await ask("state")).toMatchObject({
+      ...{ progress: { phase: "read", of: 320 }, hasChanged: true },
+      summary: { notes: ["a note"], all: { trainable: 160, mean: 0.75 } },
+    });
+    const { rows, of } = rowsOf(JSON.stringify(await ask("rows")));
+    expect([of, rows[0]?.rules, rows[1]?.rules[0]]).toEqual([320, [], "zero-variance-group"]);
   });
 
   it("answers 409 if the file has changed", async () => {

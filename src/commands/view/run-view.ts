@@ -75,7 +75,7 @@ const servePage = async (context: Context, typed: ViewOptions) => {
   const inputReadable = new AbortController();
   const onProgress: ProgressNeeds["onProgress"] = (progress) => {
     inputReadable.abort();
-    viewer.showProgress(progress);
+    viewer.showProgress({ ...progress, groupBy: typed.groupBy });
   };
   const shown = createReader(context, typed, { onProgress }).then(viewer.showInput);
   const ended = waitForAbort(host.signal);
@@ -109,7 +109,7 @@ const openInBrowser = ({ screen, host }: Context, { url, firstRequest }: Viewer)
   return browser;
 };
 
-type ProgressNeeds = Readonly<{ label?: string; onProgress?: Viewer["showProgress"] }>;
+type ProgressNeeds = Pick<Parameters<typeof openRollouts>[2], "label" | "onProgress">;
 
 const createReader = async (context: Context, typed: ViewOptions, progress: ProgressNeeds): Promise<ReadInput> => {
   const { file: files } = typed;

@@ -38,7 +38,7 @@ export const composeCheckResult = (dataset: Dataset, canSkip = false): CheckResu
   };
 };
 
-const countRead = (groups: Groups) => {
+export const countRead = (groups: Groups) => {
   const counts = { groups: { read: groups.count, rejected: 0 }, trajectories: { read: 0, rejected: 0 } };
   const areValid = groups.areValidParts;
   for (let group = 0; group < groups.count; group++) {

@@ -26,6 +26,9 @@ import { getPart, type IndexedGroups, listDerivedFinishes, mapProblemsToRecords 
 import { formatLacks } from "./missing-features.ts";
 import { scanSource } from "./scan.ts";
 
+/** `read` has the groups that were read so far. The last of them can get further trajectories. */
+export type ReadProgress = Readonly<{ bytes: number; of: number; read: IndexedGroups }>;
+
 /** What the check of open sources needs of `ReadOptions`. */
 interface SourceOptions extends Pick<FormatOptions, "split" | "groupBy" | "skipsDigests"> {
   readonly host: Pick<Host, "signal">;
@@ -33,7 +36,7 @@ interface SourceOptions extends Pick<FormatOptions, "split" | "groupBy" | "skips
   readonly strictness?: Strictness | undefined;
   /** Collects the facts of each trajectory, with the values of these keys. */
   readonly measures?: MeasuredKeys | undefined;
-  readonly onProgress?: ((progress: { bytes: number; of: number }) => void) | undefined;
+  readonly onProgress?: ((progress: ReadProgress) => void) | undefined;
 }
 
 /** The options of a command that reads rollouts, as each step gets them. */
@@ -154,11 +157,8 @@ const forgetDerivedFinishes = async (read: IndexedGroups, breaks: Breaks) => {
 };
 
 /** Scans and groups all sources. */
-const scanSources = async (
-  { sources, scan, groups }: IndexedGroups,
-  options: SourceOptions,
-  checkSplit: () => void,
-) => {
+const scanSources = async (read: IndexedGroups, options: SourceOptions, checkSplit: () => void) => {
+  const { sources, scan, groups } = read;
   const { groupBy, measures, onProgress } = options;
   const { parts, problems } = scan;
   const isGroupedByKey = groupBy !== undefined;
@@ -175,7 +175,7 @@ const scanSources = async (
       checkSplit();
       grouping.groupParts(grouped);
       grouped = parts.count;
-      onProgress?.({ bytes: bytesBefore + bytes, of: totalBytes });
+      onProgress?.({ bytes: bytesBefore + bytes, of: totalBytes, read });
     };
     problems.input = source.name;
     const { signal } = options.host;

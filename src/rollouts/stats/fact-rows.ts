@@ -4,7 +4,7 @@ import { Failure } from "../../failure.ts";
 import { Breaks } from "../../system/breaks.ts";
 import { findNearest } from "../../text/nearest.ts";
 import { formatList, formatSuggestion } from "../../text/sentences.ts";
-import { locateTrajectory } from "../dataset/locate.ts";
+import { type IndexedGroups, locateTrajectory } from "../dataset/locate.ts";
 import { listKeys, openRowReader, type WantedKeys } from "../dataset/prompt-text.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
 import { type FactRow, groupFacts, mapFacts, readFacts } from "../facts.ts";
@@ -76,7 +76,7 @@ export async function* listTrajectoryRows(dataset: Dataset, { pass, signal, ...w
 const bytesPerRow = 2 ** 14;
 
 /** Expects a dataset that was read with `measures`. */
-export const getFacts = ({ scan: { parts } }: Dataset): FactColumns => {
+export const getFacts = ({ scan: { parts } }: IndexedGroups): FactColumns => {
   if (!parts.facts) throw new Error("the trajectories were not measured");
   return parts.facts;
 };
@@ -103,11 +103,11 @@ export interface RolloutFact extends FactRow {
 }
 
 /** Returns the rewards of a group's trajectories. Expects a valid group. */
-export const readGroupRewards = (dataset: Dataset, group: number) =>
+export const readGroupRewards = (dataset: IndexedGroups, group: number) =>
   getFacts(dataset).reward.pick(dataset.groups.rowsOf(group));
 
 /** Returns a function that reads the facts of a trajectory of the group. @param pass default: 1 */
-export const openFactReader = (dataset: Dataset, group: number, pass?: number) => {
+export const openFactReader = (dataset: IndexedGroups, group: number, pass?: number) => {
   const facts = getFacts(dataset);
   const mean = meanOfFinite(readGroupRewards(dataset, group));
   return (row: number): RolloutFact => {
@@ -117,5 +117,5 @@ export const openFactReader = (dataset: Dataset, group: number, pass?: number) =
 };
 
 /** Returns the facts of a group's trajectories; none if the group is invalid. @param pass default: 1 */
-export const readGroupFacts = (dataset: Dataset, group: number, pass?: number): readonly RolloutFact[] =>
+export const readGroupFacts = (dataset: IndexedGroups, group: number, pass?: number): readonly RolloutFact[] =>
   dataset.groups.isValid(group) ? dataset.groups.rowsOf(group).map(openFactReader(dataset, group, pass)) : [];

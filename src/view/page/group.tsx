@@ -25,14 +25,9 @@ const rankTrajectories = (members: readonly TrajectorySummary[]) => {
   return best;
 };
 
-export const Group = () => {
-  const { value, error } = useAnswer("group", usePage().query);
-  return value ? <GroupView key={value.group} detail={value} /> : <PendingAnswer error={error} />;
-};
-
 type GroupProps = { detail: GroupDetail };
 
-const GroupView = ({ detail }: GroupProps) => {
+export const Group = ({ detail }: GroupProps) => {
   const { key, members, untrainable, isReadable, exceptions, match } = detail;
   const { query } = usePage();
   const link = useLink();

@@ -14,11 +14,12 @@ type GroupsProps = { state: answers.PageState; summary: answers.Summary };
 
 export const Groups = ({ state, summary }: GroupsProps) => {
   const filters = answers.filtersOf(usePage().query);
-  const { latest: charts } = useAnswer("charts", filters, { isComplete: isSearched });
+  const isWhole = state.progress.phase === "read";
+  const { latest: charts } = useAnswer("charts", isWhole ? filters : undefined, { isComplete: isSearched });
   const { groups, stepName, trajectories, all } = summary;
   return (
     <>
-      <SummaryFacts summary={summary} selected={charts?.selected ?? null} />
+      <SummaryFacts summary={summary} isWhole={isWhole} selected={charts?.selected ?? null} />
       <OmittedGroups state={state} summary={summary} />
       {groups.read === 0 ? (
         <p class="quiet">the input contains no groups</p>
@@ -146,7 +147,8 @@ export const commonFolder = ([first = "", ...others]: readonly string[]) => {
 
 export const GroupTable = ({ state }: { state: answers.PageState }) => {
   const { query } = usePage();
-  const { latest, error } = useAnswer("rows", query, { isComplete: isSearched });
+  const isComplete = (rows: answers.GroupRows) => state.progress.phase === "read" && isSearched(rows);
+  const { latest, error } = useAnswer("rows", query, { isComplete });
   const answer = error ? undefined : latest;
   const { selected = 0, of = 0, searched = 1, rows = [] } = answer ?? {};
   const box = useRef<HTMLDivElement>(null);
@@ -229,7 +231,9 @@ const useListPosition = (box: RefObject<HTMLElement | null>, rows: readonly answ
 
 const isSearched = ({ searched }: Pick<answers.GroupRows, "searched">) => searched === 1;
 
-const SummaryFacts = ({ summary, selected }: { summary: answers.Summary; selected: answers.Slice | null }) => {
+type FactsProps = { summary: answers.Summary; isWhole: boolean; selected: answers.Slice | null };
+
+const SummaryFacts = ({ summary, isWhole, selected }: FactsProps) => {
   const { files, fileCount, notes, findings, groups, trajectories, rules, all } = summary;
   const show = (cell: (slice: answers.Slice) => ComponentChildren) => [
     cell(selected ?? all),
@@ -251,6 +255,7 @@ const SummaryFacts = ({ summary, selected }: { summary: answers.Summary; selecte
         {fileCount > 1 && <span class="quiet"> and {numbers.pluralizeCount(fileCount - 1, "other file")}</span>}
       </h1>
       <Facts
+        {...(!isWhole && { class: "unknown" })}
         facts={{
           "mean reward": trajectories.read > trajectories.rejected && show((slice) => <numbers.Moments {...slice} />),
           invalid: invalid.length > 0 && <span class="trouble">{invalid.join(", ")}</span>,

@@ -2,10 +2,11 @@
 import { render } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { formatPercent } from "../../text/units.ts";
-import { allGroups, formatQuery, type PageState, parentQuery, selectView } from "../answers.ts";
+import { allGroups, formatQuery, type PageState, parentQuery, type Query, selectView } from "../answers.ts";
 import { Group } from "./group.tsx";
 import { Groups } from "./groups.tsx";
 import { linkTo, PageProvider, parseHash, useKeys, useQuery } from "./navigation.tsx";
+import { PendingAnswer } from "./problems.tsx";
 import { Facts } from "./sortable-table.tsx";
 import { Trajectory } from "./trajectory.tsx";
 import { serverEndedEvent, storeToken, useAnswer } from "./use-answer.ts";
@@ -23,14 +24,29 @@ const keys = {
   "?": "show the keys",
 };
 
-const App = () => {
-  const query = useQuery();
+/** The view changes when its answers have arrived. */
+const useShown = (query: Query, isOpen: boolean) => {
   const view = selectView(query);
-  const { latest: state, error } = useAnswer("state", allGroups, { isComplete: isRead });
+  const detail = useAnswer("group", isOpen && view !== "groups" ? { ...query, trajectory: undefined } : undefined);
+  const json = useAnswer("trajectory", isOpen && view === "trajectory" ? query : undefined);
+  const error = detail.error || json.error;
+  const next = { query, error, detail: detail.value, json: json.value };
+  const hasArrived = detail.value && (view === "group" || json.value !== undefined);
+  const shown = useRef<typeof next | undefined>(undefined);
+  if (view === "groups" || hasArrived || error) shown.current = next;
+  return shown.current;
+};
+
+/** The time until the page asks again whether the input has changed. */
+const restMs = 5000;
+
+const App = () => {
+  const { latest: state, error: fault } = useAnswer("state", allGroups, { isComplete: isRead, restMs });
+  const shown = useShown(useQuery(), state?.summary !== undefined);
+  const isOpen = shown && state?.summary !== undefined;
+  const { query = allGroups, error, detail, json } = shown ?? {};
+  const view = selectView(query);
   const [hasEnded, setEnded] = useState(false);
-  const fault = hasEnded
-    ? "rollcall view has ended, so the page shows its last data. Start it again to see new data"
-    : error;
   useEffect(() => addEventListener(serverEndedEvent, () => setEnded(true)), []);
   const [isHelpOpen, setHelpOpen] = useState(false);
   const toggleHelp = () => setHelpOpen(!isHelpOpen);
@@ -47,7 +63,8 @@ const App = () => {
   }[view];
   useLayoutEffect(() => {
     document.title = view === "groups" ? "rollcall view" : `${title} · rollcall view`;
-    main.current?.focus({ preventScroll: true });
+    // The pressed button of the view can have the focus.
+    if (!main.current?.contains(document.activeElement)) main.current?.focus({ preventScroll: true });
     if (view !== "groups") scrollTo(0, 0);
   }, [title]);
   useLayoutEffect(() => {
@@ -71,17 +88,28 @@ const App = () => {
         </section>
       )}
       <main ref={main} tabIndex={-1} aria-label={title}>
-        {fault !== undefined && (
-          <p role="alert" class="trouble">
-            {fault}
+        {hasEnded && (
+          <p role="alert" class="bar trouble">
+            rollcall view has ended, so the page shows its last data. Start it again to see new data
           </p>
         )}
-        {fault === undefined && state?.summary === undefined && <p class="quiet">reading…</p>}
-        {state?.summary !== undefined && (
+        {!hasEnded && (fault !== undefined || state?.hasChanged) && (
+          <p role="alert" class="bar trouble">
+            {fault ?? "the input has changed or grown since it was read"}{" "}
+            <button type="button" onClick={() => location.reload()}>
+              reload
+            </button>
+          </p>
+        )}
+        {!isOpen && !hasEnded && fault === undefined && <p class="quiet">reading…</p>}
+        {isOpen && (
           <PageProvider value={{ query, scale: state.summary.scale, openedGroup: openedGroup.current }}>
             {view === "groups" && <Groups state={state} summary={state.summary} />}
-            {view === "group" && <Group />}
-            {view === "trajectory" && <Trajectory />}
+            {error && <PendingAnswer error={error} />}
+            {view === "group" && detail && <Group key={formatQuery(query)} detail={detail} />}
+            {view === "trajectory" && detail && json !== undefined && (
+              <Trajectory key={formatQuery(query)} detail={detail} json={json} />
+            )}
           </PageProvider>
         )}
       </main>

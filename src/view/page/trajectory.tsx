@@ -6,26 +6,15 @@ import type { GroupDetail, TrajectorySummary } from "../answers.ts";
 import * as conversation from "./conversation.tsx";
 import { NavigationBar, useKeys, useLink, useListKeys, usePage } from "./navigation.tsx";
 import { formatAdvantage, formatFact, formatMeasure, isTruncated, listFacts, Reward, Truncated } from "./numbers.tsx";
-import { CopyablePosition, CopyButton, listFindings, PendingAnswer, ProblemList } from "./problems.tsx";
+import { CopyablePosition, CopyButton, listFindings, ProblemList } from "./problems.tsx";
 import { Facts } from "./sortable-table.tsx";
-import { useAnswer } from "./use-answer.ts";
 
 const maxRawLines = 1000;
 const wideScreenPx = 1000;
 
-export const Trajectory = () => {
-  const { query } = usePage();
-  const detail = useAnswer("group", { ...query, trajectory: undefined });
-  const json = useAnswer("trajectory", query);
-  if (!detail.value || json.value === undefined) {
-    return <PendingAnswer error={detail.error ?? json.error} />;
-  }
-  return <TrajectoryView detail={detail.value} json={json.value} />;
-};
+type TrajectoryProps = { detail: GroupDetail; json: string };
 
-type ViewProps = { detail: GroupDetail; json: string };
-
-const TrajectoryView = ({ detail, json }: ViewProps) => {
+export const Trajectory = ({ detail, json }: TrajectoryProps) => {
   const { query } = usePage();
   const index = detail.members.findIndex(({ at }) => at + 1 === query.trajectory);
   const member = detail.members[index];

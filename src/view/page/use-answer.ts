@@ -65,6 +65,8 @@ export const storeToken = () => {
 
 /** The number of the read whose state the page shows. */
 let shownRead: string | null = null;
+/** Answers are asked again if the input was read to its end, or again. */
+let version = "";
 
 const fetchAnswer = async <Of extends answers.AnswerName>(name: Of, query: answers.Query, signal: AbortSignal) => {
   if (embeddedAnswers) {
@@ -87,12 +89,19 @@ const fetchAnswer = async <Of extends answers.AnswerName>(name: Of, query: answe
   if (read !== shownRead) throw new Error("the input has changed and was read again. Reload the page");
   // The value needs no check, because the server is built with the same types.
   const value: answers.AnswerTypes[Of] = await (name === "trajectory" ? response.text() : response.json());
+  if (name === "state") version = `${read} ${Object(value).progress.phase === "read"}`;
   return value;
 };
 
 export const serverEndedEvent = "rollcall-server-ended";
 
 const pollIntervalMs = 250;
+
+type Asking<Of extends answers.AnswerName> = {
+  isComplete?: (value: answers.AnswerTypes[Of]) => boolean;
+  /** The time until a complete answer is asked again. Default: never. */
+  restMs?: number;
+};
 
 type PageAnswer<Of extends answers.AnswerName> = { key: string; value: answers.AnswerTypes[Of] };
 
@@ -106,7 +115,7 @@ const lastAnswers: { [Of in answers.AnswerName]?: PageAnswer<Of> } = {};
 export const useAnswer = <Of extends answers.AnswerName>(
   name: Of,
   query: answers.Query | undefined,
-  { isComplete = () => true }: { isComplete?: (value: answers.AnswerTypes[Of]) => boolean } = {},
+  { isComplete = () => true, restMs }: Asking<Of> = {},
 ) => {
   const key = query && answers.formatQuery(query);
   const last: PageAnswer<Of> | undefined = lastAnswers[name];
@@ -121,9 +130,11 @@ export const useAnswer = <Of extends answers.AnswerName>(
         const value = await fetchAnswer(name, query, abortController.signal);
         if (abortController.signal.aborted) return;
         Object.assign(lastAnswers, { [name]: { key, value } });
-        setAnswer({ key, value });
+        const isSame = (before = "") => before === JSON.stringify(value);
+        setAnswer((before) => (before?.key === key && isSame(JSON.stringify(before.value)) ? before : { key, value }));
         setFailure(undefined);
-        if (!isComplete(value)) timer = setTimeout(update, pollIntervalMs);
+        const pauseMs = isComplete(value) ? restMs : pollIntervalMs;
+        if (pauseMs !== undefined && !data) timer = setTimeout(update, pauseMs);
       } catch (thrown) {
         if (!abortController.signal.aborted) setFailure({ key, error: String(Object(thrown).message) });
       }
@@ -133,7 +144,7 @@ export const useAnswer = <Of extends answers.AnswerName>(
       clearTimeout(timer);
       abortController.abort();
     };
-  }, [key]);
+  }, [key, name === "state" || version]);
   return {
     value: answer?.key === key ? answer?.value : undefined,
     latest: answer?.value,
