@@ -110,7 +110,7 @@ export interface KeyUses {
   readonly leafKeys?: readonly string[];
   /** The texts that become part of a shape, by key. A text without an id at such a key prevents a shape. */
   readonly shapeTexts?: Readonly<Record<string, Iterable<string>>>;
-  /** The last three bytes of the texts that `findEnding` finds, of those that endings.ts lists. */
+  /** The texts of three bytes that `findEnding` finds. Each contains one of the bytes that endings.ts lists. */
   readonly endings?: readonly string[];
   /** Keys of the members of an object that `sampledDigest` digests. */
   readonly sampledKeys?: readonly string[];
@@ -243,7 +243,7 @@ export class JsonReader {
     return new JsonTable(bytes, words, this.#shapes);
   }
 
-  /** Returns the last byte of the first text of `endings`, or `end`. Rarely, it is the last byte of another text. */
+  /** Returns the rare byte of the first text of `endings`, or `end`. Rarely, it is a byte of another text. */
   findEnding(from: number, end: number) {
     return this.#exports.findEnding(this.#input + from, this.#input + end) - this.#input;
   }
