@@ -27,6 +27,13 @@ export function sampledDigest(word: usize): f64 {
   return f64(hash >> 13);
 }
 
+/** Returns a 32-bit hash of bytes that is never 0. */
+export function fingerprint(start: usize, end: usize): u32 {
+  begin();
+  append(start, end);
+  return max(1, u32(finish()));
+}
+
 /** Returns 0 for a member that says nothing. */
 function memberDigest(key: usize, depth: u32): u64 {
   const value = key + nodeBytes;
@@ -79,22 +86,15 @@ function afterOf(node: usize): usize {
 
 /** Digests the characters. Only the escapes `\/` and `\u…` have other spellings. */
 function textDigest(start: usize, end: usize): u64 {
-  let stop = findOtherSpelling(start, end);
   begin();
-  if (stop === end) {
-    length = end - start;
-    let at = start;
-    for (; at + 32 <= end; at += 32) addBlock(at);
-    return finish(at);
-  }
   let at = start;
   while (true) {
+    const stop = findOtherSpelling(at, end);
     append(at, stop);
-    if (stop === end) return finish(block);
+    if (stop === end) return finish();
     const size = escapeLength(stop);
     appendCharacter(stop, size);
     at = stop + size;
-    stop = findOtherSpelling(at, end);
   }
 }
 
@@ -165,29 +165,40 @@ function append(start: usize, end: usize): void {
   if (filled !== 0) {
     at += 32 - filled;
     memory.copy(block + filled, start, 32 - filled);
-    addBlock(block);
+    addBlocks(block, block + 32);
   }
-  for (; at + 32 <= end; at += 32) addBlock(at);
+  addBlocks(at, end);
+  at = end - (length & 31);
   memory.copy(block, at, end - at);
 }
 
-function addBlock(at: usize): void {
-  a = mix(a, load<u64>(at));
-  b = mix(b, load<u64>(at, 8));
-  c = mix(c, load<u64>(at, 16));
-  d = mix(d, load<u64>(at, 24));
+/** Local variables stay in registers. */
+function addBlocks(start: usize, end: usize): void {
+  let w = a;
+  let x = b;
+  let y = c;
+  let z = d;
+  for (let at = start; at + 32 <= end; at += 32) {
+    w = mix(w, load<u64>(at));
+    x = mix(x, load<u64>(at, 8));
+    y = mix(y, load<u64>(at, 16));
+    z = mix(z, load<u64>(at, 24));
+  }
+  a = w;
+  b = x;
+  c = y;
+  d = z;
 }
 
-/** Returns the digest. `rest` is the address of the bytes after the last block. */
-function finish(rest: usize): u64 {
+function finish(): u64 {
   const size = length & 31;
-  const first = bytesAt(rest, size);
-  const second = size > 8 ? bytesAt(rest + 8, size - 8) : 0;
+  const first = bytesAt(block, size);
+  const second = size > 8 ? bytesAt(block + 8, size - 8) : 0;
   a = mix(a ^ u64(length), first);
   b = mix(b, second);
   if (length <= 16) return mix(a, b);
-  c = mix(c, size > 16 ? bytesAt(rest + 16, size - 16) : 0);
-  d = mix(d, size > 24 ? bytesAt(rest + 24, size - 24) : 0);
+  c = mix(c, size > 16 ? bytesAt(block + 16, size - 16) : 0);
+  d = mix(d, size > 24 ? bytesAt(block + 24, size - 24) : 0);
   return mix(mix(mix(a, b), c), d);
 }
 

@@ -1,6 +1,6 @@
 /** Exports the functions and results of the kernel for src/json/reader.ts. */
-export { countEqual, fingerprint } from "./bytes";
-export { sampledDigest } from "./content";
+export { countEqual } from "./bytes";
+export { fingerprint, sampledDigest } from "./content";
 export { addEnding, findEnding } from "./endings";
 export { fault, faultAt } from "./faults";
 export { addKey, keyAddress, setKeyUse } from "./keys";
