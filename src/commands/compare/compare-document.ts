@@ -19,54 +19,29 @@ export type ChangedPair = Readonly<
   Record<"prompt" | "at_a" | "at_b", string> & Record<"a" | "b" | "difference", number> & { key: string | null }
 >;
 
-export const documentKeys: readonly (keyof CompareDocument)[] = [
-  ...(["verdict", "a", "b", "exceptions", "paired", "only_a", "only_b", "failed_a", "failed_b"] as const),
-  ...([
-    "without_prompt",
-    "other_prompts",
-    "reward",
-    "reward_of_all",
-    "pass",
-    "causes",
-    "facts",
-    "tools",
-    "transitions",
-  ] as const),
-  ...(["divisions", "settings", "metrics", "finish_reasons", "changed", "warnings", "notes"] as const),
-];
+export const documentKeys: readonly string[] =
+  `verdict a b exceptions paired only_a only_b failed_a failed_b without_prompt other_prompts reward reward_of_all pass
+  causes facts tools transitions divisions settings metrics finish_reasons changed warnings notes`.split(/\s+/);
 
-type Measure = Omit<Compared["pass"][number], "k" | "pairs" | "all"> & Readonly<{ name: string; pairs: number | null }>;
-/** A measure of at least one pair. */
-export type ChangedMeasure = Omit<NonNullable<Compared["metrics"]>[number], "p">;
-
-type Measures = Pick<Compared, "reward" | "pass" | "metrics">;
-
-const listMeasures = ({ reward, pass, metrics }: Measures): readonly Measure[] => [
-  ...(reward ? [{ name: "reward", ...reward }] : []),
-  ...pass.map(({ k, all: _, ...compared }) => ({ name: `pass@${k}`, ...compared })),
-  ...(metrics ?? []).map((metric) => ({ ...metric, name: nameMetric(metric.name) })),
-];
+/** A row without a mean is the verdict. */
+type Row = Omit<Compared["pass"][number], "k" | "pairs" | "all"> &
+  Readonly<{ name: string; pairs: number | null; verdict?: string }>;
 
 /** Metrics are never named `reward`, but can be named like another row. */
 const nameMetric = (name: string) => (/^(?:verdict|exceptions|pass@\d+)$/.test(name) ? `metrics.${name}` : name);
 
-type Row = Measure & Readonly<{ verdict?: string }>;
-
-/** The first row has the verdict, and the last row the exceptions of all groups, paired or not. */
-export const listRows = ({ verdict, ...compared }: CompareDocument): readonly Row[] => {
-  const { a, b } = compared.exceptions;
+/** The last row has the exceptions of all groups, paired or not. */
+export const listRows = ({ verdict, exceptions, reward, pass, metrics }: CompareDocument): readonly Row[] => {
+  const { a, b } = exceptions;
   const noMeans = { pairs: null, a: null, b: null, difference: null, ci95: null };
-  const exceptions = { name: "exceptions", ...noMeans, a, b, difference: b - a };
-  return [{ name: "verdict", ...noMeans, verdict }, ...listMeasures(compared), exceptions];
+  return [
+    { name: "verdict", ...noMeans, verdict },
+    ...(reward ? [{ name: "reward", ...reward }] : []),
+    ...pass.map(({ k, all: _, ...compared }) => ({ name: `pass@${k}`, ...compared })),
+    ...(metrics ?? []).map((metric) => ({ ...metric, name: nameMetric(metric.name) })),
+    { name: "exceptions", ...noMeans, a, b, difference: b - a },
+  ];
 };
-
-export const listChanges = (measures: Measures): readonly ChangedMeasure[] =>
-  listMeasures(measures).flatMap((measure) => {
-    const { a, b, difference, pairs } = measure;
-    return a === null || b === null || difference === null || pairs === null
-      ? []
-      : { ...measure, a, b, difference, pairs };
-  });
 
 export const formatSigned = (value: number) => {
   if (Math.abs(value) <= rewardTolerance) return "0";

@@ -8,27 +8,17 @@ import { findSign } from "../../rollouts/stats/compare.ts";
 import { pluralize } from "../../text/sentences.ts";
 import { formatForDisplay, formatShare } from "../../text/units.ts";
 import type { CompareOptions } from "./command.ts";
-import {
-  type ChangedMeasure,
-  type ChangedPair,
-  type CompareDocument,
-  formatSigned,
-  isRegression,
-  listChanges,
-} from "./compare-document.ts";
+import { type ChangedPair, type CompareDocument, formatSigned, isRegression } from "./compare-document.ts";
 import { listNext, listSources, listWarnings, nameSources } from "./where-from.ts";
 
 export const listSections = (document: CompareDocument, files: CompareOptions): readonly Section[] => {
   const { pass, metrics, finish_reasons, changed } = document;
-  const toLine = ({ name: label, pairs, ...change }: ChangedMeasure) => {
-    return { label, text: `${formatChange(change)}, ${pluralize(pairs, "pair")}` };
-  };
   return [
     { lines: [...listWarnings(document), ...listReward(document), ...listCounts(document, files)] },
     { title: nameSources(document), lines: listSources(document) },
     { title: "Prompts that changed most", lines: changed.flatMap(listPair) },
-    { title: "Solved", lines: listChanges({ reward: null, pass, metrics: null }).map(toLine) },
-    { title: "Metrics", lines: (metrics ?? []).map(toLine) },
+    { title: "Solved", lines: pass.flatMap(({ k, ...change }) => listChange(`pass@${k}`, change)) },
+    { title: "Metrics", lines: (metrics ?? []).flatMap((change) => listChange(change.name, change)) },
     {
       title: "Last finish reasons",
       lines: (finish_reasons ?? []).map(({ name, a, b }) => ({
@@ -57,9 +47,13 @@ const listCounts = (
   ];
 };
 
-const formatChange = ({ a, b, difference, ci95 }: Omit<ChangedMeasure, "name" | "pairs">) => {
+type Change = Omit<CompareDocument["pass"][number], "k" | "all">;
+
+const listChange = (label: string, { pairs, a, b, difference, ci95 }: Change): readonly Line[] => {
+  if (a === null || b === null || difference === null) return [];
   const interval = ci95 ? `, between ${ci95.map(formatSigned).join(" and ")} (95 % interval)` : "";
-  return `${formatForDisplay(a)} → ${formatForDisplay(b)}, difference ${formatSigned(difference)}${interval}`;
+  const change = `${formatForDisplay(a)} → ${formatForDisplay(b)}, difference ${formatSigned(difference)}${interval}`;
+  return [{ label, text: `${change}, ${pluralize(pairs, "pair")}` }];
 };
 
 const listReward = ({ reward, verdict }: CompareDocument): readonly Line[] => {
@@ -80,7 +74,7 @@ const listPair = ({ key, prompt, a, b, difference, at_a, at_b }: ChangedPair): r
   { label: "", text: key === null ? prompt : `${key}: ${prompt}`, tone: "faint" },
 ];
 
-export interface ReportedComparison {
+interface ReportedComparison {
   readonly typed: CompareOptions;
   /** Undefined if both inputs are valid. */
   readonly failure: Failure | undefined;
@@ -90,8 +84,9 @@ export interface ReportedComparison {
 }
 
 /** @throws Failure `output-unwritable` */
-export const printComparisonReport = async (screen: Screen, comparison: ReportedComparison) => {
+export const reportComparison = async (screen: Screen, comparison: ReportedComparison) => {
   const { typed, failure, document, problems = failure?.details.problems ?? [] } = comparison;
+  if (typed.report === undefined) return;
   const errors = problems.filter(({ severity }) => severity === "error");
   // Without a failure, the groups with errors were skipped.
   const shown = failure ? errors : errors.map((problem) => ({ ...problem, severity: "warning" as const }));

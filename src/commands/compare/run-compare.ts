@@ -17,6 +17,7 @@ import { checkReport } from "../../session/output-files.ts";
 import { adviseToCheck, explainWithExcerpts, noteWarnings, skipInvalidGroups } from "../../session/print-problems.ts";
 import { attachDataset, openRollouts } from "../../session/read-rollouts.ts";
 import { conflictingOptions } from "../../system/failures.ts";
+import { listByKey } from "../../text/lists.ts";
 import { formatInputName, formatList, pluralize, toFileArg } from "../../text/sentences.ts";
 import { formatOwnCommand } from "../../text/shell-words.ts";
 import { formatForDisplay } from "../../text/units.ts";
@@ -32,7 +33,7 @@ import {
   minPairs,
   rowColumns,
 } from "./compare-document.ts";
-import { listSections, printComparisonReport, type ReportedComparison } from "./compare-page.ts";
+import { listSections, reportComparison } from "./compare-page.ts";
 import { describeOtherPrompts } from "./where-from.ts";
 
 export const printComparison = async (context: Context, typed: CompareOptions) => {
@@ -97,21 +98,14 @@ const readBoth = async (context: Context, typed: CompareOptions): Promise<Datase
 
 /** Names the formats. The other notes of an input are those of `check`. */
 const noteFormats = (screen: Screen, datasets: Datasets, typed: CompareOptions) => {
-  const [a, b] = sides.map((side) => {
-    const formats = datasets[side].conversion?.formats.map(({ format }) => `${format.title} (--from ${format.name})`);
-    return formats?.join(" and ");
+  const sidesByFormat = listByKey(sides, (side) => {
+    const formats = datasets[side].conversion?.formats ?? [];
+    return formats.map(({ format }) => `${format.title} (--from ${format.name})`).join(" and ");
   });
-  const names = sides.map((side) => formatInputName(typed[side]));
-  const texts =
-    a === b
-      ? [[names.join(" and "), "were", a]]
-      : [
-          [names[0], "was", a],
-          [names[1], "was", b],
-        ];
-  const known = texts.flatMap(([name, verb, format]) =>
-    format === undefined ? [] : `${name} ${verb} read as ${format}`,
-  );
+  const known = Array.from(sidesByFormat, ([format, [first, second]]) => {
+    const names = [first, second].flatMap((side) => (side ? formatInputName(typed[side]) : []));
+    return format && `${names.join(" and ")} ${second ? "were" : "was"} read as ${format}`;
+  }).filter(Boolean);
   if (known.length > 0) screen.notice(known.join(", and "));
 };
 
@@ -127,13 +121,7 @@ const listOwnWarnings = (compared: Compared): readonly Problem[] => {
 const printResult = async (screen: Screen, document: CompareDocument, typed: CompareOptions) => {
   if (screen.format === "table" && !screen.fields) await printPage(screen, { sections: listSections(document, typed) });
   else if (screen.isForProgram) await printDocument(screen, document);
-  else {
-    await printObjects(screen, { data: listRows(document) }, { member: "data", columns: rowColumns });
-  }
-};
-
-const reportComparison = async (screen: Screen, comparison: ReportedComparison) => {
-  if (comparison.typed.report !== undefined) await printComparisonReport(screen, comparison);
+  else await printObjects(screen, { data: listRows(document) }, { member: "data", columns: rowColumns });
 };
 
 const listExceptionNotes = ({ a, b }: Compared, { exceptionsAs }: CompareOptions) => {

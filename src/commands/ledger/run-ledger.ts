@@ -138,22 +138,9 @@ const printEntries = async (
 const toEntryDocument = (entry: Entry, isResent: boolean) => {
   const { id, state, groups, bytes, input, attempts, status, cause, firstTried, lastTried, calls } = entry;
   const { model: model_id, split, batch, destination, account } = entry.scope;
-  const scope = { model_id, split, batch };
+  const request = { id, state: isResent ? ("resent" as const) : state, model_id, split, batch, groups, bytes, input };
   const times = { first_tried: formatIsoTime(firstTried), last_tried: formatIsoTime(lastTried) };
-  const answer = { status, cause, calls };
-  return {
-    id,
-    state: isResent ? ("resent" as const) : state,
-    ...scope,
-    groups,
-    bytes,
-    input,
-    destination,
-    account,
-    attempts,
-    ...times,
-    ...answer,
-  };
+  return { ...request, destination, account, attempts, ...times, status, cause, calls };
 };
 
 type EntryColumn = KeyColumn<ReturnType<typeof toEntryDocument>>;
