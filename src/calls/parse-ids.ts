@@ -73,12 +73,14 @@ const parseLine = (text: string, line: number) => {
 const listFields = (text: string) => {
   const [field = ""] = text.split("\t", 1);
   const ids = field.trim().replace(/^\[/, "").replace(/\]$/, "").split(",");
-  return ids.map((id) => unquote(id.trim())).filter((id) => id !== "");
-};
-
-const unquote = (field: string) => {
-  const value = /^".+"$/.test(field) ? parseJson(field)?.value : undefined;
-  return typeof value === "string" && value.trim() !== "" ? value.trim() : field;
+  return ids
+    .map((id) =>
+      id
+        .trim()
+        .replace(/^"(.*)"$/, "$1")
+        .trim(),
+    )
+    .filter((id) => id !== "");
 };
 
 const parseObjectIds = (text: string, line: number): readonly CallReference[] => {

@@ -30,7 +30,7 @@ export const globalOptions = {
     fields: custom("columns or JSON keys, separated by commas", "names", parseFields),
     header: flag("print a header line (with -o tsv)"),
     quiet: { ...flag("no notices, warnings or progress"), short: "q" },
-    color: choice("auto, always or never", colorModes, "when", { default: "auto" }),
+    color: { ...choice("auto, always or never", colorModes, "when"), default: "auto" },
     "no-color": flag("no color"),
     debug: flag("show requests and answers, without bodies or secrets"),
   }),

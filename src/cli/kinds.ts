@@ -68,16 +68,16 @@ export const required = <Value>({ initial: _, ...kind }: OptionKind<Value, unkno
 
 const maxCount = 999_999_999;
 
-type CountOptions = OptionFacts & Readonly<{ placeholder?: string; min?: number; max?: number }>;
+type CountOptions = Readonly<{ placeholder?: string; min?: number; max?: number }>;
 
-export const count = (about: string, { placeholder = "n", min = 1, max = maxCount, ...facts }: CountOptions = {}) => {
+export const count = (about: string, { placeholder = "n", min = 1, max = maxCount }: CountOptions = {}) => {
   const parse = (word: string) => {
     const number = /^\d{1,9}$/.test(word) ? Number(word) : -1;
     if (number >= min && number <= max) return number;
     const range = max === maxCount ? `of at least ${min}` : `from ${min} to ${max}`;
     return reject(`a whole number ${range}`);
   };
-  return custom(about, placeholder, parse, facts);
+  return custom(about, placeholder, parse);
 };
 
 export const port = (defaultPort: string) =>
@@ -90,9 +90,8 @@ export const choice = <const Word extends string>(
   about: string,
   choices: readonly Word[],
   placeholder = choices.join("|"),
-  facts: OptionFacts = {},
 ): OptionKind<Word, undefined> => ({
-  ...custom(about, placeholder, (word) => parseChoice(word, choices), facts),
+  ...custom(about, placeholder, (word) => parseChoice(word, choices)),
   choices,
 });
 
@@ -107,19 +106,13 @@ export const list = <Item>(
   about: string,
   placeholder: string,
   parse: TextParser<readonly Item[]>,
-  facts: OptionFacts = {},
-): OptionKind<readonly Item[]> => ({ about, placeholder, repeatable: true, initial: [], parse, ...facts });
+): OptionKind<readonly Item[]> => ({ about, placeholder, repeatable: true, initial: [], parse });
 
 export const repeated = (about: string, placeholder = "") => list(about, placeholder, (word) => [word]);
 
 export const splitAtCommas = (word: string) => word.split(",").map((each) => each.trim());
 
-export const commaList = <Item>(
-  about: string,
-  placeholder: string,
-  parse: TextParser<Item>,
-  facts: OptionFacts = {},
-) => {
+export const commaList = <Item>(about: string, placeholder: string, parse: TextParser<Item>) => {
   const parseItems = (word: string) => {
     const items: Item[] = [];
     for (const part of splitAtCommas(word)) {
@@ -129,7 +122,7 @@ export const commaList = <Item>(
     }
     return items;
   };
-  return list(about, placeholder, parseItems, facts);
+  return list(about, placeholder, parseItems);
 };
 
 export const inGroup = <Of extends OptionKinds>(group: string, kinds: Of): Of => extendKinds(kinds, { group });

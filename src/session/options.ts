@@ -5,9 +5,7 @@ import { toOptionArgs } from "../text/sentences.ts";
 import { reject } from "../text/units.ts";
 
 export const formatOptions = cli.inGroup("formats", {
-  from: cli.text("format of the files: rollcall, inspect, trl, …", "format", {
-    default: "auto",
-  }),
+  from: cli.text("format of the files: rollcall, inspect, trl, …", "format", { default: "auto" }),
   "reward-from": cli.text("path of the reward in a record, such as scores.correct.value", "path"),
   rewards: cli.text('file with the rewards of the records: lines of {"id", "reward"}', "file"),
 });
@@ -86,9 +84,7 @@ export const solvedOptions = cli.inGroup("solved", {
     cli.custom("reward from which a trajectory is solved", "reward", parseNumber),
     String(defaultPass),
   ),
-  k: cli.commaList("numbers of tries of pass@k", "numbers", parseTries, {
-    default: String(defaultTries),
-  }),
+  k: { ...cli.commaList("numbers of tries of pass@k", "numbers", parseTries), default: String(defaultTries) },
 });
 
 /** Options of commands that compute statistics. */
@@ -107,10 +103,7 @@ export const readTries = (typed: readonly number[]): readonly number[] =>
   typed.length === 0 ? defaultTries : [...new Set(typed)].sort((a, b) => a - b);
 
 export const effectOption = (about: string) =>
-  cli.custom(about, "reward", (word) => {
-    if (word.startsWith("-")) return reject("a number of at least 0");
-    return parseNumber(word);
-  });
+  cli.custom(about, "reward", (word) => (word.startsWith("-") ? reject("a number of at least 0") : parseNumber(word)));
 
 export const limitOption = cli.count("only the first n entries");
 export const orderOptions = cli.inGroup("order", {

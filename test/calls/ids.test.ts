@@ -68,9 +68,9 @@ describe("reading call ids from lines", () => {
     },
   );
 
-  it("ignores spaces around ids, in quotes, and on empty lines, and takes other quotes as a part of an id", async () => {
+  it("ignores spaces around ids, in quotes, and on empty lines, and takes a quote inside as a part of an id", async () => {
     expect(await idsIn('a\n \t\n" b "\t1\n {"id":"c"} ', 7)).toEqual(["a", "b", "c"]);
-    expect(await idsIn('"a\\q"\n" "\n"7"\n""\n  ')).toEqual(['"a\\q"', '" "', "7", '""']);
+    expect(await idsIn('"a\\q"\n" "\n"7"\n""\n  a"b')).toEqual(["a\\q", "7", 'a"b']);
     expect(await idsIn("é😀\nü", 1)).toEqual(["é😀", "ü"]);
   });
 

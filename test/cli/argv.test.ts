@@ -85,7 +85,7 @@ describe("a command line", () => {
 
 describe("a kind of option", () => {
   it("parses a list, and keeps the initial value of a list, a flag and a default", () => {
-    const words = kinds.commaList("a", "words", (item) => item.toUpperCase(), {});
+    const words = kinds.commaList("a", "words", (item) => item.toUpperCase());
     expect([words.parse("a, b"), kinds.repeated("a").parse("a,b")]).toEqual([["A", "B"], ["a,b"]]);
     expect([words.initial, kinds.flag("a").initial, kinds.text("a").initial]).toEqual([[], false, undefined]);
     expect(kinds.withDefault(kinds.count("a"), "8")).toMatchObject({ default: "8", initial: 8 });

@@ -114,8 +114,8 @@ const openReader = async (
     try {
       const reply = await client.send(readCall, { parameters: {}, body: { ...request, project_id: project, id } });
       const call = findValue(reply, "call");
-      const failure = () => callsMissing({ ids: [id], requested: 1, project });
-      return call ? { id, call, reply } : { id, project, failure: failure() };
+      if (!call) throw callsMissing({ ids: [id], requested: 1, project });
+      return { id, call, reply };
     } catch (thrown) {
       // A failure with a code outside `readFailureCodes` concerns all calls.
       if (!(thrown instanceof Failure) || !readFailureCodes.some((code) => code === thrown.code)) throw thrown;

@@ -6,11 +6,7 @@ import { orderOptions } from "../../session/options.ts";
 const args = { file: inputs.trajectoryFiles };
 const options = {
   "group-by": inputs.groupByOption,
-  by: text(
-    "also one result for each value of this key of the trajectories, or for each file with --by file",
-    "key",
-    {},
-  ),
+  by: text("also one result for each value of this key of the trajectories, or for each file with --by file", "key"),
   ...inputs.solvedOptions,
   ...inputs.statisticsOptions,
   each: {
