@@ -29,7 +29,7 @@ export const runCommandLine = async (host: Host, stray = new Promise<never>(() =
     const parsed = await parseArgv(program, host.argv);
     const opened = open(toScreenOptions(parsed.globals));
     screen = opened;
-    if (opened.isForProgram) host.ignoreWarnings();
+    if (opened.isJson) host.ignoreWarnings();
     const formatText = await runCommand(program, parsed, (globals) => {
       context = openContext({ host, screen: opened, flags: toGlobalFlags(globals) });
       return context;

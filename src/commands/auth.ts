@@ -59,7 +59,7 @@ const login = command({
     for (const name of findSecretVariables(context.host, uses))
       screen.notice(`${name} is set and overrides the saved key`);
     screen.notice(`next: \`${next}\``);
-    if (screen.isForProgram)
+    if (screen.isJson)
       await printDocument(screen, {
         ...{ profile, saved: started.logins, checked: state === "accepted" },
         next: nameProgram(`\`${next}\``).slice(1, -1),
@@ -168,7 +168,7 @@ const logOut = command({
     const none = `no key is saved${only === undefined ? "" : ` for ${only}`}`;
     screen.notice(`profile ${profile}: ${removed.length === 0 ? none : `deleted the key for ${removed.join(", ")}`}`);
     if (left.length > 0) screen.notice(`still set in the environment: ${left.join(", ")}`);
-    if (screen.isForProgram) await printDocument(screen, { profile, removed });
+    if (screen.isJson) await printDocument(screen, { profile, removed });
   },
 });
 

@@ -129,7 +129,7 @@ const remove = command({
     await requireConfirmation(context, { action, option: "--yes", yes });
     await deleteProfile(context, name);
     screen.notice(`deleted the profile ${name}`);
-    if (screen.isForProgram) await printDocument(screen, { deleted: name, settings, keys });
+    if (screen.isJson) await printDocument(screen, { deleted: name, settings, keys });
   },
 });
 

@@ -85,9 +85,9 @@ function* formatLines<Row>({ options, cleaner }: Screen, columns: views.ShownCol
  * @param keys those of the document that `printDocument` prints
  * @throws Failure `invalid-option-value`
  */
-export const checkKeys = ({ fields = [], isForProgram }: Screen, keys: readonly string[]) => {
+export const checkKeys = ({ fields = [], isJson }: Screen, keys: readonly string[]) => {
   const unknown = fields.find((name) => !keys.includes(name) && !keys.includes(name.split(".", 1)[0] ?? name));
-  if (isForProgram && unknown !== undefined) throw jsonFields.unknownField(unknown, "keys", keys);
+  if (isJson && unknown !== undefined) throw jsonFields.unknownField(unknown, "keys", keys);
 };
 
 /** The function of each key of a document, in its order. The document omits an undefined value. */
@@ -161,12 +161,12 @@ const columns: readonly views.KeyColumn<ResultRow>[] = [
 /** Checks `--fields` before the command reads or changes anything. @throws Failure `invalid-option-value` */
 export const checkFactFields = (screen: Screen, keys: readonly string[]) => {
   checkKeys(screen, keys);
-  if (!screen.isForProgram) for (const name of screen.fields ?? []) jsonFields.resolveField(name, columns);
+  if (!screen.isJson) for (const name of screen.fields ?? []) jsonFields.resolveField(name, columns);
 };
 
 export const printFacts = async (screen: Screen, page: ResultPage) => {
   const { facts, metrics = {}, metricsScope, next = [], document } = page;
-  if (document && screen.isForProgram) return await printDocument(screen, document);
+  if (document && screen.isJson) return await printDocument(screen, document);
   if (screen.format !== "table" || screen.fields) {
     const data = [...(document === undefined ? facts : listMembers(document)), ...next];
     return await printObjects(screen, { data }, { member: "data", columns });

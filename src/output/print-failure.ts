@@ -14,7 +14,7 @@ const maxTextLength = 2000;
 interface Screen {
   readonly host: Host;
   readonly cleaner: Cleaner;
-  readonly isForProgram: boolean;
+  readonly isJson: boolean;
   readonly isStderrForPeople: boolean;
   stopProgress(): void;
   writeError(formatText: (paint: Paint) => Promise<string>): Promise<void>;
@@ -23,7 +23,7 @@ interface Screen {
 export const printFailure = async (screen: Screen, failure: Failure) => {
   screen.stopProgress();
   await screen.writeError(async (paint) =>
-    screen.isForProgram
+    screen.isJson
       ? `${screen.cleaner.json(toFailureJson(screen, failure))}\n`
       : formatFailure(failure, await createStyle(screen, paint)),
   );

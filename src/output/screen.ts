@@ -59,7 +59,7 @@ export class Screen {
   readonly fields: ScreenOptions["fields"];
   readonly cleaner: Cleaner;
   readonly format: OutputFormat;
-  readonly isForProgram: boolean;
+  readonly isJson: boolean;
   readonly isStderrForPeople: boolean;
   /** The first notices of the run, also if rollcall does not print them. */
   readonly notices: string[] = [];
@@ -79,9 +79,9 @@ export class Screen {
     this.fields = options.fields;
     this.cleaner = cleaner;
     this.format = options.format ?? (terminal.stdout ? "table" : "tsv");
-    this.isForProgram = options.format === "json";
-    this.isStderrForPeople = terminal.stderr && !this.isForProgram;
-    this.#isQuiet = this.isForProgram || options.quiet === true;
+    this.isJson = options.format === "json";
+    this.isStderrForPeople = terminal.stderr && !this.isJson;
+    this.#isQuiet = this.isJson || options.quiet === true;
     this.#isInBuild = isBuildSystem(host.env);
     this.#stdout = new Sink(host.stdout, host.signal);
     this.#stderr = new Sink(host.stderr);

@@ -10,7 +10,7 @@ import type { InputOptions } from "./options.ts";
 /** @throws Failure `conflicting-options`, `output-unwritable` */
 export const checkReport = (screen: Screen, report: "github" | undefined) => {
   if (report === undefined) return;
-  if (screen.isForProgram) throw conflictingOptions("--report github", "--json", "both go to standard output");
+  if (screen.isJson) throw conflictingOptions("--report github", "--json", "both go to standard output");
   requireSummaryFile(screen);
 };
 

@@ -22,7 +22,7 @@ const selectExcerptSources = (screen: Screen, sources: readonly Source[]) => (sc
 
 export const printWarnings = async ({ screen }: Context, { sources, scan }: Dataset, problems: readonly Problem[]) => {
   // The result has all warnings.
-  if (screen.isForProgram) return;
+  if (screen.isJson) return;
   const warnings = problems.filter(({ severity }) => severity === "warning");
   const { counts, errors } = scan.problems;
   const selection = { problems: warnings, counts, max: Math.max(0, maxProblems - errors) };
@@ -38,7 +38,7 @@ export const noteWarnings = ({ screen }: Context, datasets: readonly Dataset[], 
   for (const { rule, severity, count } of datasets.flatMap(({ scan }) => scan.problems.counts))
     if (severity === "warning") counts.set(rule, (counts.get(rule) ?? 0) + count);
   const rules = Array.from(counts, ([rule, count]) => `${count} ${rule}`).join(", ");
-  if (rules === "" || screen.isForProgram) return;
+  if (rules === "" || screen.isJson) return;
   screen.notice(`${nameInput(typed)} has warnings: ${rules} (${adviseToCheck(typed)})`);
 };
 
@@ -79,7 +79,7 @@ export const addExcerpts = async (
   thrown: unknown,
   { sources, counts }: { sources: readonly Source[]; counts: readonly RuleCount[] },
 ) => {
-  if (screen.isForProgram || !(thrown instanceof Failure)) return thrown;
+  if (screen.isJson || !(thrown instanceof Failure)) return thrown;
   const { problems = [] } = thrown.details;
   if (problems.length === 0) return thrown;
   const selected = { problems, counts, max: maxProblems };

@@ -99,13 +99,13 @@ const maxUnreadPaths = 20;
 /** A person reads about two lines of a terminal. */
 const maxUnreadLength = 110;
 
-const formatUnreadKeys = (unread: readonly { path: string; count: number }[], isForProgram: boolean) => {
+const formatUnreadKeys = (unread: readonly { path: string; count: number }[], isJson: boolean) => {
   const total = unread.reduce((sum, { count }) => sum + count, 0);
   const paths = unread.map(({ path, count }) => `${shortenName(path)} (${count})`);
   const verb = total === 1 ? "value was" : "values were";
   let shown = 1;
   while (shown < paths.length && paths.slice(0, shown + 1).join(", ").length <= maxUnreadLength) shown++;
-  return `${total} ${verb} not converted: ${formatList(paths, isForProgram ? maxUnreadPaths : shown)}`;
+  return `${total} ${verb} not converted: ${formatList(paths, isJson ? maxUnreadPaths : shown)}`;
 };
 
 /** A parser of reasoning can take whole answers, and their rewards are then not those of the answers. */
@@ -120,12 +120,12 @@ const describeSilent = ({ silent, reward }: rollouts.Dataset["scan"]["tally"]) =
 };
 
 export const printInputNotes = ({ screen }: Context, dataset: rollouts.Dataset, typed: InputOptions) => {
-  const notes = listInputNotes(dataset, typed, screen.isForProgram);
+  const notes = listInputNotes(dataset, typed, screen.isJson);
   notes.forEach(screen.notice);
   return notes;
 };
 
-const listInputNotes = (dataset: rollouts.Dataset, typed: InputOptions, isForProgram: boolean) => {
+const listInputNotes = (dataset: rollouts.Dataset, typed: InputOptions, isJson: boolean) => {
   const listed: string[] = [];
   const notice = (text: string) => void listed.push(text);
   const { conversion, scan, sources } = dataset;
@@ -140,7 +140,7 @@ const listInputNotes = (dataset: rollouts.Dataset, typed: InputOptions, isForPro
     // If no group is valid, the errors matter, and the notes would hide them.
     if (dataset.groups.count > 0 && dataset.groups.valid().next().done === true) return listed;
     for (const [text, count] of notes) notice(count === 1 ? text : `${text} (${count} times)`);
-    if (conversion.unread.length > 0) notice(formatUnreadKeys(conversion.unread, isForProgram));
+    if (conversion.unread.length > 0) notice(formatUnreadKeys(conversion.unread, isJson));
   }
   const rewardOption = rewardFrom === undefined ? "--rewards" : "--reward-from";
   if (!conversion && scan.problems.errors === 0 && (rewardFrom ?? rewards) !== undefined)

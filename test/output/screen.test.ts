@@ -68,7 +68,7 @@ describe("a screen", () => {
     await screen.flushErrors();
     expect(host.said().trimEnd().split("\n")).toEqual(said);
     expect([screen.notices, screen.resultNotes]).toEqual([["one\ntwo", "three", "run:"], ["three"]]);
-    expect(screen.isForProgram).toBe(flags.format === "json");
+    expect(screen.isJson).toBe(flags.format === "json");
   });
 
   it("folds notices to the columns of the terminal of standard error, and keeps the first 1000", async () => {

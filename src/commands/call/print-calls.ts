@@ -74,7 +74,7 @@ const printValues = async (screen: Screen, { calls, requested }: Calls, path: Ca
     if (found.kind === "missing") {
       ids.push(id);
       missing ??= found;
-    } else if (found.value.kind === "text" && !screen.isForProgram) {
+    } else if (found.value.kind === "text" && !screen.isJson) {
       await screen.printText(`${found.value.text}\n`);
     } else if (screen.format === "json") values.push(found.value.json);
     else await screen.print([found.value.json, "\n"], "json");

@@ -120,7 +120,7 @@ const listOwnWarnings = (compared: Compared): readonly Problem[] => {
 
 const printResult = async (screen: Screen, document: CompareDocument, typed: CompareOptions) => {
   if (screen.format === "table" && !screen.fields) await printPage(screen, { sections: listSections(document, typed) });
-  else if (screen.isForProgram) await printDocument(screen, document);
+  else if (screen.isJson) await printDocument(screen, document);
   else await printObjects(screen, { data: listRows(document) }, { member: "data", columns: rowColumns });
 };
 

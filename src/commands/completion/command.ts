@@ -11,7 +11,7 @@ export const completion = command({
   args: { shell: required(choice("name of the shell", ["bash", "zsh", "fish", "powershell"])) },
   examples: ["source <(rollcall completion bash)", "rollcall completion fish | source"],
   run: async (context, { shell }) => {
-    if (context.screen.isForProgram) throw conflictingOptions("completion", "--json", "a script is not JSON");
+    if (context.screen.isJson) throw conflictingOptions("completion", "--json", "a script is not JSON");
     await context.screen.printText((await import("./run-completion.ts")).scripts[shell]);
   },
 });

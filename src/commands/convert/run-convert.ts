@@ -19,7 +19,7 @@ const documentKeys = [...["status", "format", "groups", "trajectories", "out", "
 /** @throws Failure `required-option-missing`, `output-exists` */
 const checkOptions = ({ screen, host }: Context, typed: ConvertOptions) => {
   const { out } = typed;
-  if (out === "-" && screen.isForProgram)
+  if (out === "-" && screen.isJson)
     throw requiredOptionMissing("--json", "--out <file>, because otherwise the groups also go to standard output");
   if (out === "-" && host.terminal.stdout)
     throw new Failure("usage", "conflicting-options", "convert does not print groups to a terminal", {
@@ -73,7 +73,7 @@ const printResult = async (
   { dataset, result, rejects_file }: Converted,
 ) => {
   const { groups, trajectories, problems } = result;
-  if (screen.isForProgram) {
+  if (screen.isJson) {
     const format = dataset.conversion?.formats.map((used) => used.format.name).join(", ") ?? null;
     const counts = { format, groups, trajectories, out: typed.out, rejects_file };
     const warnings = toWarningDocuments(problems);

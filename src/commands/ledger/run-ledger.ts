@@ -70,7 +70,7 @@ export const resolveRequests = async (context: Context, typed: ResolveOptions) =
   const state = resend ? "released" : "assumed_logged";
   const resolved = [...new Set(typed.id)];
   for (const id of resolved) await ledger.resolve(id, state);
-  if (context.screen.isForProgram) await printDocument(context.screen, { resolved, state });
+  if (context.screen.isJson) await printDocument(context.screen, { resolved, state });
   else context.screen.notice(`resolved: ${resolved.join(", ")}`);
 };
 
@@ -80,7 +80,7 @@ export const verifyGroups = async (context: Context, typed: FileOptions) => {
   const verification = await compareFiles(context, typed, { isPerScope: false });
   const { counts, problems, files, skipped } = verification;
   const isVerified = counts.logged === counts.read;
-  if (screen.isForProgram) {
+  if (screen.isJson) {
     await printDocument(screen, {
       status: isVerified ? "verified" : "differs",
       groups: counts,

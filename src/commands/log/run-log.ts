@@ -145,8 +145,8 @@ const codesWithResult = ["partial", "unknown_outcome", "interrupted"];
 
 const printOutcome = async (run: logReport.LogRun, result: LogResult) => {
   const { code } = result.failure ?? {};
-  const isForProgram = code !== "invalid_input" && run.context.screen.isForProgram;
-  if (code !== undefined && !isForProgram && !codesWithResult.includes(code)) return;
+  const isJson = code !== "invalid_input" && run.context.screen.isJson;
+  if (code !== undefined && !isJson && !codesWithResult.includes(code)) return;
   run.context.screen.ignoreSignal();
   await logReport.printResult(run, result, result.status === "planned" ? await findPlanTarget(run) : undefined);
 };

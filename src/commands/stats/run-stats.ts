@@ -102,7 +102,7 @@ const printResult = async (
   // In JSON, names are keys.
   const names = format === "json" ? fields : fields?.map((name) => findColumn(name, columns)?.name ?? name);
   const areColumns = by !== undefined && names?.every((name) => columns.some((column) => column.name === name));
-  if (!screen.isForProgram || areColumns) {
+  if (!screen.isJson || areColumns) {
     const rows = by === undefined ? [{ value: null, ...whole }] : slices;
     const values = rows.map((row) => toColumnValues(columns, row));
     const isTable = by !== undefined && format === "table";

@@ -44,7 +44,7 @@ const writePage = async (context: Context, typed: ViewOptions, file: string) => 
   const formatMark = (mark: string) => `<!-- ${mark} -->\n`;
   const bytes = await saveOutput({ file, pieces: page.pieces, mode: combineModes(dataset.sources), formatMark }, host);
   stop();
-  if (screen.isForProgram) {
+  if (screen.isJson) {
     await printDocument(screen, {
       status: "written",
       file,
@@ -82,7 +82,7 @@ const servePage = async (context: Context, typed: ViewOptions) => {
   let browser: ReturnType<typeof openBrowser>;
   try {
     await Promise.race([shown, ended, waitForAbort(inputReadable.signal), host.sleep(openDelayMs)]);
-    if (screen.isForProgram) await printDocument(screen, { status: "serving", url });
+    if (screen.isJson) await printDocument(screen, { status: "serving", url });
     else await screen.printText(`${url}\n`);
     screen.notice("serving until Ctrl-C. Keep the URL private, because it gives access to the page");
     if (!typed.noOpen) browser = openInBrowser(context, viewer);
@@ -129,5 +129,5 @@ const createReader = async (context: Context, typed: ViewOptions, progress: Prog
 /** The page also has these problems, but a reader may not look for them. */
 const printUnreadableFiles = ({ screen }: Context, { scan }: ViewInput["dataset"]) => {
   const ofFiles = scan.problems.sorted().filter(({ severity, line }) => severity === "error" && line === undefined);
-  if (!screen.isForProgram) for (const problem of ofFiles) screen.warn(problem);
+  if (!screen.isJson) for (const problem of ofFiles) screen.warn(problem);
 };
