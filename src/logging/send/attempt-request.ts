@@ -5,7 +5,6 @@ import { firstByteOf, type JsonValue, memberAt, spanOf } from "../../json/table.
 import { Breaks } from "../../system/breaks.ts";
 import type { Retry } from "../../wire/client/build-request.ts";
 import type { Attempt } from "../../wire/client/client.ts";
-import { isQuotaUsedUp } from "../../wire/client/failures.ts";
 import { logTrajectories } from "../../wire/contract/endpoint.ts";
 import type { RecordedRequest } from "../ledger/request-recorder.ts";
 import { type Delivery, reportProgress, type SentRequest } from "./delivery.ts";
@@ -59,8 +58,7 @@ const applyAttempt = async ({ dataset, sent, tools }: Delivery, request: SentReq
 const canRetry = ({ policy, recorder }: Delivery, recorded: RecordedRequest, attempt: Attempt) => {
   // A service that honors keys would repeat its answer, and another would log a part again.
   const isStated = attempt.kind === "answered" && attempt.status < 300 && !attempt.isWebPage;
-  if (isStated || (attempt.kind === "answered" && isQuotaUsedUp(attempt.status, attempt.bytes))) return false;
-  if (attempt.kind === "broken" && attempt.code === "TLS_PORT") return false;
+  if (isStated) return false;
   return classifyAttempt(attempt) !== "unknown" || policy.onUnknown === "resend" || recorder.isKeyHonored(recorded);
 };
 

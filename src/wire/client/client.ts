@@ -11,7 +11,6 @@ import * as exchanges from "./exchange.ts";
 import * as failures from "./failures.ts";
 import { decodeBody, findStatedError, isWebPage, readReplyJson } from "./reply-body.ts";
 import * as retries from "./retry.ts";
-import { TransportError } from "./transport-error.ts";
 
 /** The service computes metrics before it answers a log request. */
 const logSilenceMs = 300_000;
@@ -21,10 +20,6 @@ const maxLogReplyBytes = 64 * 1024 * 1024;
 
 /** Each part of the request has a status (RFC 4918, 13). */
 const multiStatus = 207;
-
-/** True if the server ended the connection as one does whose first bytes are not TLS. */
-const isClosed = ({ status, error, isBodySent }: exchanges.ExchangeResult) =>
-  status === undefined && (error?.code === "CUT" || (!isBodySent && /^(?:ECONNRESET|EPIPE)$/.test(error?.code ?? "")));
 
 interface RequestContent
   extends Pick<exchanges.OutgoingRequest, "body" | "totalMs" | "connectMs" | "signal" | "maxReplyLength"> {
@@ -146,13 +141,7 @@ export class ServiceClient {
     // A log request opens a new connection, because a reused one that the service closed leaves the outcome unknown.
     const connection = await connections.open(route, !exchanges.isStreamed(content.body));
     const request = { method, route, path, headers, silenceMs, ...content };
-    let reply = await exchanges.runExchange(connection, request);
-    if (isClosed(reply) && (await connections.isTlsPort(route))) {
-      // A server that also speaks plain http may have the request.
-      const other = { ...request, method: "GET", path: "/", headers: [], body: undefined, silenceMs: 1000 } as const;
-      const isTls = isClosed(await exchanges.runExchange(await connections.open(route, false), other));
-      if (isTls) reply = { ...reply, error: new TransportError("TLS_PORT"), isBodySent: false };
-    }
+    const reply = await exchanges.runExchange(connection, request);
     traceReply(reply, reply.bytes.length);
     const serviceError = options.serviceError?.();
     if (serviceError !== undefined && !retries.isSuccess(reply.status)) throw serviceError;

@@ -1,7 +1,6 @@
 /** Opens connections with undici, directly or through a proxy. */
-import { once, setMaxListeners } from "node:events";
+import { setMaxListeners } from "node:events";
 import type { Duplex } from "node:stream";
-import { connect } from "node:tls";
 import buildConnector from "undici/lib/core/connect.js";
 import Agent from "undici/lib/dispatcher/agent.js";
 import { withTieringBudget } from "../../system/v8-limits.ts";
@@ -17,12 +16,9 @@ const parserBudget = 1_000_000_000;
 /** Most servers keep idle connections for a longer time. */
 const maxIdleMs = 1000;
 
-const tlsTimeoutMs = 1000;
-
 export type Connection = Pick<Agent, "dispatch"> & Readonly<Record<"release" | "destroy", () => void>>;
 
 export class Connections {
-  #hasTriedTls = false;
   readonly #closing = new AbortController();
   readonly #released = new Map<string, Agent[]>();
   readonly #socketOptions = {
@@ -62,18 +58,6 @@ export class Connections {
     const options = { keepAliveTimeout: maxIdleMs, keepAliveMaxTimeout: maxIdleMs, connect };
     if (!route.proxy || isForwardedByProxy(route)) return new Agent(options);
     return await openTunnels(route.proxy, { ...options, requestTls: this.#socketOptions });
-  }
-
-  /** True at the first call if the port of an `http://` URL accepts TLS, so its server closes other connections. */
-  async isTlsPort({ to, proxy }: Route) {
-    if (to.protocol !== "http:" || proxy || this.#hasTriedTls) return false;
-    this.#hasTriedTls = true;
-    const target = { host: to.hostname.replace(/^\[|\]$/g, ""), port: Number(to.port || 80) };
-    const socket = connect({ ...target, rejectUnauthorized: false }).on("error", () => undefined);
-    const connected = once(socket, "secureConnect", { signal: AbortSignal.timeout(tlsTimeoutMs) });
-    const isTls = await connected.then(Boolean, () => false);
-    socket.destroy();
-    return isTls;
   }
 
   close() {

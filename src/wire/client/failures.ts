@@ -3,12 +3,10 @@ import { cutText, fieldPrefix, inProfile } from "../../text/sentences.ts";
 import { formatMiB, formatSeconds, maxTimerMs } from "../../text/units.ts";
 import { type Credential, urlSettingName } from "../contract/endpoint.ts";
 import { type ExchangeResult, maxReplyBytes } from "./exchange.ts";
-import { findStatedError, inspectBody, isQuotaUsedUp, readReplyJson } from "./reply-body.ts";
+import { findStatedError, inspectBody, readReplyJson } from "./reply-body.ts";
 import { isTransientStatus } from "./retry.ts";
 import { hostAndPort, isForwardedByProxy, type RequestTarget, type Route, withoutQuery } from "./route.ts";
 import { connectTimeoutMs, TransportError, tlsCodes } from "./transport-error.ts";
-
-export { isQuotaUsedUp } from "./reply-body.ts";
 
 export interface AttemptResult extends ExchangeResult {
   retryAfterMs: number | undefined;
@@ -58,13 +56,12 @@ const toStatusFailure = (request: RequestContext, reply: AttemptResult & { statu
   const { endpoint, url, attempts } = request;
   const { status, retryAfterMs } = reply;
   const { kind, message } = inspectBody({ ...reply, isRefusal: true }, request.clean);
-  const isQuotaUsed = isQuotaUsedUp(status, reply.bytes);
-  const details = { ...toDetails(request, status, message), ...(isQuotaUsed && { retryable: false }) };
+  const details = toDetails(request, status, message);
   const said = formatSaid(message);
   const setting = urlSettings[endpoint.host];
   const fail = (code: "not_found" | "refused" | "unavailable", kind: string, text: string, hint: string) =>
     new Failure(code, kind, text, { hint, ...details });
-  if (status === 403 && isOfProxy(request, reply, kind))
+  if (status === 403 && isForwardedByProxy(request.route) && (kind === "html" || kind === "text"))
     return fail("refused", "proxy-refused", `a proxy refused the request to ${url} (403)${said}`, refusingProxyHint);
   if (status === 407) {
     const proxy = isForwardedByProxy(request.route) ? request.route.proxy : undefined;
@@ -92,10 +89,6 @@ const toStatusFailure = (request: RequestContext, reply: AttemptResult & { statu
   const isTransient = isTransientStatus(status) || (status >= 500 && endpoint.use === "log");
   if (!isTransient) return requestRefused(status, details);
   const text = `the service answered ${status}${formatAttempt(attempts)}${said}`;
-  if (isQuotaUsed) {
-    const code = endpoint.use === "log" ? "unavailable" : "refused";
-    return fail(code, "quota-used-up", text, "raise the quota of the account, or wait until it is renewed");
-  }
   return fail("unavailable", "service-unavailable", text, waitHint(retryAfterMs));
 };
 
@@ -124,16 +117,6 @@ const redirectHint = ({ endpoint, endpointPath, url }: RequestTarget, target: st
     return `ask the operator to answer at ${url} itself, because no setting changes the end of the path`;
   if (!target.endsWith(endpointPath)) return undefined;
   return `if the service has moved, set ${urlSettingName(endpoint.host)} to ${target.slice(0, -endpointPath.length)}`;
-};
-
-/** True if a proxy, not the service, answered. A service answers in JSON, and a proxy in HTML or text. */
-const isOfProxy = ({ route }: RequestTarget, { headers }: AttemptResult, kind: string) => {
-  const names = `${headers.server ?? ""} ${headers.via ?? ""}`;
-  if (headers["x-squid-error"] !== undefined || headers["proxy-status"] !== undefined) return true;
-  return (
-    (kind === "html" || kind === "text") &&
-    (isForwardedByProxy(route) || /squid|zscaler|bluecoat|forcepoint|mcafee|websense|fortigate/i.test(names))
-  );
 };
 
 /** A service answers in JSON. A page or text of another kind comes from a gateway, unless it is about the key. */
@@ -248,7 +231,6 @@ const clientTexts: Readonly<Record<string, string>> = {
   CONNECT_TIMEOUT: `connecting took more than ${formatTenths(connectTimeoutMs)}`,
   CONNECT_ENDLESS: "connecting took longer than --max-wait allows",
   NOT_HTTP: "the service does not answer in HTTP/1.1",
-  TLS_PORT: "the server speaks TLS on this port, but the URL begins with http://",
   CUT: "the connection ended before the answer was complete",
   BAD_HEADERS: "the headers of the answer are incomplete or invalid",
   CONTINUE: "the service sent an unrequested 100 Continue, so rollcall cannot read its answer",
@@ -258,6 +240,8 @@ const clientTexts: Readonly<Record<string, string>> = {
 
 const connectCodes =
   /^(E(NOTFOUND|AI_AGAIN|CONNREFUSED|HOSTUNREACH|NETUNREACH|PROTO)|CONNECT_(TIMEOUT|ENDLESS)|PROXY_REFUSED)$/;
+/** A server that speaks TLS ends other connections without an answer. */
+const closedCodes = /^(CUT|ECONNRESET|EPIPE)$/;
 const unknownAuthorityCodes = /^(SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_(GET_ISSUER|VERIFY))/;
 
 type ConnectionError = Pick<TransportError, "code" | "status"> & Partial<Pick<TransportError, "isOfProxy">>;
@@ -272,7 +256,8 @@ export const connectionFailed = (cause: ConnectionError, context: ConnectionCont
   const target = `${hostAndPort(to)}${proxy ? ` through the proxy ${hostAndPort(proxy.url)}` : ""}`;
   const isConnecting = connectCodes.test(systemCode) || tlsCodes.test(systemCode);
   const event = isConnecting ? `cannot connect to ${target}` : `the request to ${target} failed`;
-  const endedBy = describeError(cause, silenceMs);
+  const isClosedHttp = to.protocol === "http:" && closedCodes.test(systemCode) && details.http?.status === undefined;
+  const endedBy = `${describeError(cause, silenceMs)}${isClosedHttp ? " (if the server speaks TLS, use https://)" : ""}`;
   const settingText = setting === "log_base_url" ? "log_base_url (or base_url)" : setting;
   const fix = connectionHint(cause, settingText, route);
   const check = `check ${settingText}${proxy ? " and the proxy variables" : ""}`;
@@ -282,7 +267,6 @@ export const connectionFailed = (cause: ConnectionError, context: ConnectionCont
     hint: fix ?? `${check}, or ${retry}`,
     remedy: fix ?? (isConnecting ? check : undefined),
     systemCode,
-    ...(systemCode === "TLS_PORT" && { retryable: false }),
     ...details,
     cause: new Error(endedBy, { cause }),
   };
@@ -309,7 +293,6 @@ const connectionHint = (error: ConnectionError, setting: string, { certificates,
   if (code === "SILENT" || code === "ENDLESS") return "increase --timeout";
   if (noTlsCodes.test(code) && isOfProxy)
     return `if the proxy uses plain http, begin ${proxy?.variable} with http://, which still protects https requests`;
-  if (code === "TLS_PORT") return `try https:// in ${setting}`;
   if (noTlsCodes.test(code)) return `if the server uses plain http, begin ${setting} with http://`;
   return isOfProxy ? `check ${proxy?.variable}, or list the host of the service in NO_PROXY` : undefined;
 };

@@ -128,23 +128,12 @@ describe("the failure of a reply", () => {
   };
   const page = "<html><title>Blocked</title></html>";
   const area = '{"detail":"unsupported_country_region_territory"}';
-  const used = '{"error":{"code":"insufficient_quota","message":"no credit"}}';
   it.each(
     splitRows(`
       400 | list | {}   |                     | refused     | request-refused     | run the command with --debug
       400 | list | text |                     | refused     | request-refused     | fix the reported cause first
       400 | log  | {}   |                     | refused     | request-refused     | run the command with --debug
       407 | list |      |                     | refused     | request-refused     | check inference_base_url (the part of the URL before /v1/models), because no proxy of
-      403 | list | {}   | x-squid-error: x    | refused     | proxy-refused       | ask the operator of the proxy
-      403 | list | {}   | proxy-status: x     | refused     | proxy-refused       | ask the operator of the proxy
-      403 | list | page | via: 1.1 a (squid)  | refused     | proxy-refused       | ask the operator of the proxy
-      403 | list | text | server: Zscaler/6   | refused     | proxy-refused       | ask the operator of the proxy
-      403 | list | text | via: 1.1 BlueCoat   | refused     | proxy-refused       | ask the operator of the proxy
-      403 | list | page | server: Forcepoint  | refused     | proxy-refused       | ask the operator of the proxy
-      403 | list | text | via: 1.0 McAfee     | refused     | proxy-refused       | ask the operator of the proxy
-      403 | list | page | server: Websense    | refused     | proxy-refused       | ask the operator of the proxy
-      403 | list | text | server: FortiGate   | refused     | proxy-refused       | ask the operator of the proxy
-      403 | list | {}   | server: Zscaler/6   | auth        | credential-refused  | check inference_base_url, and any proxy
       403 | list | page | server: nginx       | auth        | origin-refused      | ask the operator to allow this machine
       403 | log  | 1020 |                     | auth        | origin-refused      | ask the operator to allow this machine
       403 | list | area |                     | auth        | origin-refused      | ask the operator to allow this machine
@@ -153,9 +142,8 @@ describe("the failure of a reply", () => {
       404 | log  | {}   |                     | not_found   | resource-not-found  | check the model id, and log_base_url
       404 | read | {}   |                     | not_found   | resource-not-found  | check base_url
       404 | log  | text |                     | refused     | endpoint-not-found  | check log_base_url
-      429 | log  | used |                     | unavailable | quota-used-up       | raise the quota
-      429 | list | used |                     | refused     | quota-used-up       | raise the quota
-      503 | list | used |                     | unavailable | service-unavailable | try again later
+      429 | log  | {}   |                     | unavailable | service-unavailable | try again later
+      503 | list |      |                     | unavailable | service-unavailable | try again later
       501 | log  | {}   |                     | unavailable | service-unavailable | try again later
       300 | list | {}   |                     | refused     | unexpected-redirect | check inference_base_url
       399 | list | {}   | location: /v1       | refused     | unexpected-redirect | check inference_base_url
@@ -165,12 +153,12 @@ describe("the failure of a reply", () => {
     "says who answered %s to %s, and what to do (row %$)",
     (status, of = "", named = "", header, code, kind, hint = "") => {
       const endpoint = { list, log, read: readCall }[of] ?? list;
-      const body = { page, used, area, key: "no such key", port: "an HTTP request to an HTTPS server" }[named] ?? named;
+      const body = { page, area, key: "no such key", port: "an HTTP request to an HTTPS server" }[named] ?? named;
       const [name = "", value = ""] = header?.split(": ") ?? [];
       const facts = { status: Number(status), headers: { [name]: value }, isWebPage: body === page };
       const failure = toReplyFailure(requestTo(endpoint), { ...emptyReply, ...facts, bytes: Buffer.from(body) });
       expect([failure.code, failure.kind, failure.details.hint?.slice(0, hint.length)]).toEqual([code, kind, hint]);
-      expect(failure.retryable).toBe(code === "unavailable" && kind !== "quota-used-up");
+      expect(failure.retryable).toBe(code === "unavailable");
     },
   );
 

@@ -53,17 +53,6 @@ describe("rollcall models", () => {
     ],
     ["an error next to an empty list", json({ data: [], error: "no region" }), 6, /200 with an error: no region\n/],
     ["a list that is null", json({ data: null }), 0, /^note: the list of models is empty\n$/],
-    ["a quota that is used up", json({ error: { code: "insufficient_quota" } }, 429), 6, /hint: raise the quota/],
-    ...`insufficient_funds insufficient_credit insufficient_balance quota_exhausted billing_hard_limit_reached
-      billing_not_active org_usage_limit_reached spend_limit_exceeded credit_limit_reached budget_limit_exceeded
-      out_of_credits credits_exhausted`
-      .split(/\s+/)
-      .map((type): [string, Answer, number, RegExp] => [
-        `a quota (${type})`,
-        json({ type }, 429),
-        6,
-        /raise the quota/,
-      ]),
     ["the 403 of a proxy", proxied, 6, /a proxy refused the request to .* \(403\): Denied\n/],
   ])("blames the right thing for %s", async (_, answer, code, said) => {
     const { url, received } = await scriptedServer([{ answer }]);
