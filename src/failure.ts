@@ -138,6 +138,7 @@ type DecidingKind =
   | "output-failed"
   | "records-rejected"
   | "rejects-unwritable"
+  | "request-refused"
   | "setting-invalid"
   | "setting-missing"
   | "unsafe-ownership";

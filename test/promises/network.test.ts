@@ -62,7 +62,7 @@ describe("a service that cannot be reached", () => {
     const service = await faultyService(context, { server: createTlsServer(certificate()) });
     const place = placeAt(context, `http://127.0.0.1:${service.port}`);
     const { error } = await place.log([place.write("a.jsonl", three), "--max-wait", "0s"]);
-    context.expect(error?.message).toContain("(if the server speaks TLS, use https://)");
+    context.expect(error?.message).toContain(", perhaps because the server expects https");
   });
 
   it("prints only its error with NODE_TLS_REJECT_UNAUTHORIZED=0", async (context) => {

@@ -1,6 +1,6 @@
 /** Defines a run of `log`, and prints its progress and its result. */
 
-import { isFailure, toProblemDocument } from "../../failure.ts";
+import { Failure, isFailure, toProblemDocument } from "../../failure.ts";
 import { tryParseRawJson } from "../../json/raw-json.ts";
 import type { FollowPolicy } from "../../logging/send/follow/followed-files.ts";
 import type { LogResult } from "../../logging/send/log-result.ts";
@@ -99,8 +99,9 @@ const toResponse = ({ status, body, bytes }: LogResult["sent"]["replies"][number
 const toResultFacts = ({ settings, policy }: LogRun, result: LogResult) => {
   const { modelId, batch } = policy;
   const { status, split, groups, trajectories, requests, bytes, rejectsFile } = result;
-  const { obstacle } = result.sent;
-  const unsent = `nothing was sent${obstacle ? `: ${obstacle.message}` : ""}`;
+  // The cause of an interrupted run is the failure of the last attempt.
+  const cause = result.failure?.details.cause;
+  const unsent = `nothing was sent${cause instanceof Failure ? `: ${cause.message}` : ""}`;
   return toFacts({
     status: status === "not_sent" ? unsent : status,
     model: modelId,

@@ -8,38 +8,40 @@ import type { Attempt } from "../../wire/client/client.ts";
 import { logTrajectories } from "../../wire/contract/endpoint.ts";
 import type { RecordedRequest } from "../ledger/request-recorder.ts";
 import { type Delivery, reportProgress, type SentRequest } from "./delivery.ts";
-import { classifyAttempt, isFinal, joinOutcomes, outcomeFacts } from "./outcome.ts";
+import { classifyAttempt, isFinal, joinOutcomes, type Outcome, outcomeFacts } from "./outcome.ts";
 import { composeBody } from "./request-body.ts";
 
-/** Returns the last attempt. */
-export const attemptUntilFinal = async (delivery: Delivery, request: SentRequest) => {
-  const { policy, recorder, tools } = delivery;
+/** `outcome` is the outcome of this attempt alone. */
+export type LastAttempt = Readonly<{ attempt: Attempt; outcome: Outcome }>;
+
+export const attemptUntilFinal = async (delivery: Delivery, request: SentRequest): Promise<LastAttempt> => {
+  const { policy, recorder, tools, sent } = delivery;
   const { host } = tools;
+  const { recorded } = request;
   let firstEndMs: number | undefined;
   for (let next = 2; ; next++) {
     const waitedMs = firstEndMs === undefined ? 0 : host.elapsed() - firstEndMs;
     const attempt = await attemptOnce(delivery, request, waitedMs);
-    const outcome = await applyAttempt(delivery, request, attempt);
-    if (isFinal(outcome)) return attempt;
-    const { recorded, lastAttempt } = request;
+    const last = { attempt, outcome: classifyAttempt(attempt) };
+    await applyAttempt(delivery, request, last);
+    if (isFinal(last.outcome)) return last;
+    const { lastAttempt } = request;
     await recorder.recordOutcome(recorded, { ...lastAttempt, state: outcomeFacts[request.outcome].state });
     firstEndMs ??= host.elapsed();
     const isLate = lastAttempt.cause === "CONNECT_ENDLESS" || host.elapsed() - firstEndMs > policy.maxWaitMs;
-    const isStopped = delivery.sent.stop !== undefined || host.signal.aborted;
-    if (isLate || isStopped || !canRetry(delivery, recorded, attempt)) return attempt;
-    const onWait = (retry: Retry) => {
-      delivery.sent.obstacle = attempt.failure;
-      reportProgress(delivery, { ...retry, failure: attempt.failure });
-    };
+    if (isLate || sent.stop || host.signal.aborted || !canRetry(delivery, recorded, last)) return last;
+    const onWait = (retry: Retry) => reportProgress(delivery, { ...retry, failure: attempt.failure });
     const minMs = attempt.kind === "answered" ? attempt.retryAfterMs : undefined;
-    if (!(await delivery.retryBudget.wait(minMs, { attempt: next, onWait }))) return attempt;
-    if (!(await recorder.recordRetry(recorded))) return attempt;
+    if (!(await delivery.retryBudget.wait(minMs, { attempt: next, onWait }))) return last;
+    if (!(await recorder.recordRetry(recorded))) return last;
   }
 };
 
-/** Updates the request. Returns the outcome of this attempt alone. */
-const applyAttempt = async ({ dataset, sent, tools }: Delivery, request: SentRequest, attempt: Attempt) => {
-  const outcome = classifyAttempt(attempt);
+const applyAttempt = async (
+  { dataset, sent, tools }: Delivery,
+  request: SentRequest,
+  { attempt, outcome }: LastAttempt,
+) => {
   const isAnswered = attempt.kind === "answered";
   let calls: readonly string[] = [];
   if (isAnswered && outcome === "logged") {
@@ -52,14 +54,13 @@ const applyAttempt = async ({ dataset, sent, tools }: Delivery, request: SentReq
   request.lastAttempt = { status, cause: isAnswered ? null : attempt.code, calls: calls.length };
   request.outcome = joinOutcomes(request.outcome, outcome);
   if (outcome === "unknown") request.unknownFailure = attempt.failure;
-  return outcome;
+  sent.obstacle = isFinal(outcome) ? undefined : attempt.failure;
 };
 
-const canRetry = ({ policy, recorder }: Delivery, recorded: RecordedRequest, attempt: Attempt) => {
+const canRetry = ({ policy, recorder }: Delivery, recorded: RecordedRequest, { attempt, outcome }: LastAttempt) => {
   // A service that honors keys would repeat its answer, and another would log a part again.
-  const isStated = attempt.kind === "answered" && attempt.status < 300 && !attempt.isWebPage;
-  if (isStated) return false;
-  return classifyAttempt(attempt) !== "unknown" || policy.onUnknown === "resend" || recorder.isKeyHonored(recorded);
+  if (attempt.kind === "answered" && attempt.status < 300 && !attempt.isWebPage) return false;
+  return outcome !== "unknown" || policy.onUnknown === "resend" || recorder.isKeyHonored(recorded);
 };
 
 const attemptOnce = async (delivery: Delivery, request: SentRequest, waitedMs: number) => {

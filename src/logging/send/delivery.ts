@@ -9,8 +9,7 @@ import type { RetryBudget } from "../../wire/client/retry.ts";
 import type { RecordedOutcome } from "../ledger/file-writer.ts";
 import { PriorOutcomes } from "../ledger/prior-outcomes.ts";
 import { type RecordedRequest, RequestRecorder } from "../ledger/request-recorder.ts";
-import type { GroupOutcomes } from "./group-outcomes.ts";
-import type { Outcome } from "./outcome.ts";
+import type { GroupOutcomes, Outcome } from "./outcome.ts";
 import { type BodyLimit, createEnvelope, cutRequests, type PlannedRequest, type RequestEnvelope } from "./plan.ts";
 import type { LogSetup, SendProgress } from "./policy.ts";
 import { nameRejects, openRejects, type RejectsFile } from "./rejects.ts";
@@ -46,11 +45,9 @@ export class SendResult {
   firstCall: string | undefined;
   attempted = 0;
   attemptedBytes = 0;
-  /** The failure of a request that rollcall was retrying when the run ended. */
+  /** The failure of the last attempt, if it was not final. */
   obstacle: Failure | undefined;
-  readonly unknownIds = new Set<string | undefined>();
-  /** Requests with a known outcome that the ledger could not record. */
-  readonly unrecorded: { id: string | undefined; status: number | null; isLogged: boolean }[] = [];
+  /** The first failure to record an outcome. */
   recordFailure: Failure | undefined;
   unknown: SentRequest | undefined;
   stop: Failure | undefined;
@@ -66,7 +63,6 @@ class SendState {
   retryBudget: RetryBudget = { wait: async () => false };
   /** True if each request has one attempt, because a signal ends the run. */
   isAfterSignal = false;
-  isInterrupted = false;
   /** True if other runs send the same groups. */
   isSharing = false;
   /** The groups that other runs claimed. */
@@ -124,14 +120,11 @@ export const cutGroups = (
 ) => cutRequests(dataset, { envelope: envelope(), groups, ...cut });
 
 /** Starts no further request. A signal explains more than the failure of a request. */
-export const stopAfterRequest = (delivery: Delivery, failure: Failure | undefined) => {
+export const stopAfterRequest = (delivery: Delivery, failure?: Failure) => {
   delivery.sent.stop ??= findSignalFailure(delivery) ?? failure;
 };
 
-export const findStop = (delivery: Delivery) => {
-  const { recorder, sent, isInterrupted } = delivery;
-  return recorder.replaced ?? sent.stop ?? (isInterrupted ? findSignalFailure(delivery) : undefined);
-};
+export const findStop = ({ recorder, sent }: Delivery) => recorder.replaced ?? sent.stop;
 
 export const findSignalFailure = ({ tools }: Delivery) => {
   const { reason } = tools.host.signal;

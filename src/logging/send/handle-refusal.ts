@@ -1,6 +1,6 @@
 /** Handles refused requests, and locates refused values in the input. */
 
-import type { Problem } from "../../failure.ts";
+import { type Failure, isFailure, type Problem } from "../../failure.ts";
 import { getValue } from "../../json/json-bytes.ts";
 import { listParts, readPartValue } from "../../rollouts/dataset/group-bytes.ts";
 import { locateGroup, locateValue } from "../../rollouts/dataset/locate.ts";
@@ -15,7 +15,7 @@ import { requestTooLarge } from "./failures.ts";
 import { findHalfBytes, type PlannedRequest } from "./plan.ts";
 
 /** Cuts a request of several groups into halves, or at the ledger's limit if that is larger. */
-export const handleTooLarge = (delivery: Delivery, { groups, bytes }: PlannedRequest, answer: Answer) => {
+export const handleTooLarge = (delivery: Delivery, { groups, bytes }: PlannedRequest, failure: Failure | undefined) => {
   const { dataset, recorder } = delivery;
   if (groups.length > 1) {
     const knownLimit = recorder.sizeLimit?.bytes ?? 0;
@@ -25,23 +25,23 @@ export const handleTooLarge = (delivery: Delivery, { groups, bytes }: PlannedReq
     return cutGroups(delivery, groups, { limit });
   }
   const where = locateGroup(dataset, groups[0] ?? 0);
-  stopAfterRequest(delivery, requestTooLarge(bytes, { http: answer.failure?.details.http, where }));
+  stopAfterRequest(delivery, requestTooLarge(bytes, { http: failure?.details.http, where }));
   return [];
 };
 
-const statusesNotAboutContent: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 407, 410]);
-
-/** Ends the run. The failure locates the values that the answer names. */
-export const handleRefusal = async (delivery: Delivery, request: PlannedRequest, answer: Answer) => {
-  const { dataset, tools } = delivery;
-  const { status, bytes, failure } = answer;
+/** Returns a failure that locates the values that the answer names. */
+export const locateRefusal = async (
+  { dataset, tools }: Delivery,
+  request: PlannedRequest,
+  { status, bytes, failure }: Answer,
+) => {
+  // The others are about the key, the URL or a proxy.
+  if (!isFailure(failure, "request-refused")) return failure;
   const { readFaults } = await import("../../wire/contract/validation-error.ts");
-  const isAboutContent = status >= 400 && !statusesNotAboutContent.has(status);
-  const { faults, count } = isAboutContent ? readFaults(bytes) : { faults: [], count: 0 };
+  const { faults, count } = readFaults(bytes);
   const items = faults.map((item) => toRefusalItem(request, { ...item, msg: tools.clean(item.msg) }));
   const problems = await locateProblems(dataset, { request, items });
-  const details = { ...failure?.details, problems };
-  stopAfterRequest(delivery, problems.length === 0 ? failure : requestRefused(status, details, count));
+  return problems.length === 0 ? failure : requestRefused(status, { ...failure.details, problems }, count);
 };
 
 type RefusalItem = ReturnType<typeof toRefusalItem>;

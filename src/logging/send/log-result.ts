@@ -11,9 +11,8 @@ import { interrupted } from "../../system/failures.ts";
 import { ledgerReplaced } from "../ledger/failures.ts";
 import type { RequestRecorder } from "../ledger/request-recorder.ts";
 import type { Delivery, SendResult } from "./delivery.ts";
-import { countByOutcome, type OutcomeCounts } from "./group-outcomes.ts";
-import { type LogCounts, logPartial, logRejected, logUnknown, logUnrecorded, logUnresolved } from "./log-failures.ts";
-import type { RunStatus } from "./outcome.ts";
+import { type LogCounts, logPartial, logRejected, logUnknown, logUnresolved } from "./failures.ts";
+import { countByOutcome, type OutcomeCounts, type RunStatus } from "./outcome.ts";
 
 interface RunEnd {
   /** The failure that ended the run. */
@@ -110,9 +109,10 @@ const findFailure = (delivery: Delivery, groups: OutcomeCounts, stop: Failure | 
     const [from = "", to = ""] = [0, -1].map((at) => toFileLine(locateGroup(dataset, unknownGroups.at(at) ?? 0)));
     const positions = from === to ? from : `${from} to ${to}`;
     const areMoreUnknown = groups.unknown > unknownGroups.length;
-    const data = { ...sent, ...unknown, ...facts, positions, areMoreUnknown, canResolve };
+    const request = { ...unknown, id: recorded.id, recordFailure: sent.recordFailure };
+    const data = { ...request, ...facts, positions, areMoreUnknown, canResolve };
     const details = { ...stopDetails, retryable: canResolve || (canRerun && not_sent > 0) };
-    return (sent.unrecorded.length > 0 ? logUnrecorded : logUnknown)(data, details);
+    return logUnknown(data, details);
   }
   if (groups.unknown > 0 && !policy.dryRun) return logUnresolved(facts, stopDetails);
   if (isFailure(stop, "interrupted")) {

@@ -3,11 +3,11 @@
 import { Failure, isFailure, toFailure } from "../../failure.ts";
 import type { Answer, Attempt } from "../../wire/client/client.ts";
 import { findGroups } from "../ledger/entries.ts";
-import { attemptUntilFinal } from "./attempt-request.ts";
+import { attemptUntilFinal, type LastAttempt } from "./attempt-request.ts";
 import { cutGroups, type Delivery, reportProgress, type SentRequest, stopAfterRequest } from "./delivery.ts";
 import { collectDedupKeys } from "./earlier-requests.ts";
-import { handleRefusal, handleTooLarge } from "./handle-refusal.ts";
-import { classifyAttempt, isFinal, joinOutcomes, outcomeFacts } from "./outcome.ts";
+import { handleTooLarge, locateRefusal } from "./handle-refusal.ts";
+import { isFinal, joinOutcomes, outcomeFacts } from "./outcome.ts";
 import { type PlannedRequest, planRequest } from "./plan.ts";
 import { verifySource } from "./request-body.ts";
 import { collectSampled } from "./sampled-groups.ts";
@@ -18,7 +18,6 @@ export const sendRequests = async (delivery: Delivery, requests: readonly Planne
   if (requests.length === 0) return;
   delivery.isAfterSignal = isAfterSignal;
   delivery.retryBudget = (await delivery.client()).retryBudget();
-  delivery.isInterrupted = false;
   if (isAfterSignal && !sent.unknown && isFailure(sent.stop, "interrupted")) sent.stop = undefined;
   delivery.queue = [...requests];
   delivery.plannedCount += requests.length;
@@ -37,10 +36,10 @@ export const sendRequests = async (delivery: Delivery, requests: readonly Planne
 };
 
 const takeRequest = (delivery: Delivery) => {
-  const { signal, urgent } = delivery.tools.host;
-  const isAborted = (delivery.isAfterSignal ? urgent : signal).aborted;
-  if (isAborted && delivery.queue.length > 0) delivery.isInterrupted = true;
-  return delivery.sent.stop || delivery.isInterrupted ? undefined : delivery.queue.shift();
+  const { sent, queue, isAfterSignal, tools } = delivery;
+  const { signal, urgent } = tools.host;
+  if (queue.length > 0 && (isAfterSignal ? urgent : signal).aborted) stopAfterRequest(delivery);
+  return sent.stop ? undefined : queue.shift();
 };
 
 const runRequest = async (delivery: Delivery, request: PlannedRequest) => {
@@ -84,8 +83,8 @@ const sendRequest = async (delivery: Delivery, request: PlannedRequest) => {
     outcome: earlier ? "unknown" : "not_sent",
     lastAttempt: { status: null, cause: null, calls: 0 },
   };
-  const attempt = await attemptRequest(delivery, sentRequest);
-  queueFirst(delivery, await finishRequest(delivery, sentRequest, attempt));
+  const last = await attemptRequest(delivery, sentRequest);
+  queueFirst(delivery, await finishRequest(delivery, sentRequest, last));
 };
 
 const queueFirst = (delivery: Delivery, requests: readonly PlannedRequest[]) => {
@@ -125,31 +124,25 @@ const attemptRequest = async (delivery: Delivery, request: SentRequest) => {
 };
 
 /** Returns the requests that the run must send instead. */
-const finishRequest = async (delivery: Delivery, request: SentRequest, attempt: Attempt) => {
-  const { sent, recorder } = delivery;
-  const { outcome } = request;
-  const attemptOutcome = classifyAttempt(attempt);
-  if (outcome === "logged") delivery.outcomes.setAll(request.groups, "logged");
-  else if (outcome === "unknown") markUnknown(delivery, request, attempt.failure);
-  if (attempt.kind === "answered") addReply(delivery, request, attempt);
-  if (isFinal(attemptOutcome)) await recordOutcome(delivery, request);
-  const isAbandoned = delivery.tools.host.signal.aborted && !isFinal(attemptOutcome);
-  sent.obstacle = isAbandoned ? attempt.failure : undefined;
-  if (outcome === "logged") await countLogged(delivery, request, attempt);
+const finishRequest = async (delivery: Delivery, request: SentRequest, { attempt, outcome }: LastAttempt) => {
+  const isLogged = outcome === "logged";
+  if (isLogged) delivery.outcomes.setAll(request.groups, "logged");
+  else if (request.outcome === "unknown") markUnknown(delivery, request, attempt.failure);
+  if (attempt.kind === "answered") addReply(delivery.sent, request, { ...attempt, isLogged });
+  if (isFinal(outcome)) await recordOutcome(delivery, request);
+  if (isLogged) await countLogged(delivery, request, attempt);
   // This size limits later requests, even if the refused request had one group.
-  if (attemptOutcome === "too_large") await recorder.recordRefusedSize(request.bytes);
+  if (outcome === "too_large") await delivery.recorder.recordRefusedSize(request.bytes);
   reportProgress(delivery);
-  if (outcome === "logged") return [];
-  const isRefused = outcome !== "unknown" && isFinal(attemptOutcome) && attempt.kind === "answered";
-  if (isRefused && attempt.status === 413) return handleTooLarge(delivery, request, attempt);
-  if (isRefused) await handleRefusal(delivery, request, attempt);
-  else stopAfterRequest(delivery, attempt.failure);
+  if (isLogged) return [];
+  if (request.outcome === "too_large") return handleTooLarge(delivery, request, attempt.failure);
+  const isRefused = request.outcome === "refused" && attempt.kind === "answered";
+  stopAfterRequest(delivery, isRefused ? await locateRefusal(delivery, request, attempt) : attempt.failure);
   return [];
 };
 
 const markUnknown = (delivery: Delivery, request: SentRequest, last = request.unknownFailure) => {
   delivery.outcomes.setAll(request.groups, "unknown");
-  delivery.sent.unknownIds.add(request.recorded.id);
   delivery.sent.unknown = { ...request, retryFailure: last === request.unknownFailure ? undefined : last };
 };
 
@@ -163,8 +156,6 @@ const recordOutcome = async (delivery: Delivery, request: SentRequest) => {
   await recorder.recordOutcome(recorded, { ...lastAttempt, state }).catch((thrown: unknown) => {
     markUnknown(delivery, request);
     sent.recordFailure ??= toFailure(thrown);
-    const { status } = lastAttempt;
-    if (state !== "unknown") sent.unrecorded.push({ id: recorded.id, status, isLogged: state === "logged" });
     throw thrown;
   });
 };
@@ -172,14 +163,16 @@ const recordOutcome = async (delivery: Delivery, request: SentRequest) => {
 /** If all answers together are larger, rollcall prints none of them (output.md). */
 const maxPrintedBytes = 64 * 1024;
 
-const addReply = ({ sent }: Delivery, { recorded, number }: SentRequest, answer: Answer) => {
-  const { status, bytes: body, isCut } = answer;
-  const isLogged = classifyAttempt(answer) === "logged";
+const addReply = (
+  sent: Delivery["sent"],
+  { recorded, number }: SentRequest,
+  { status, bytes: body, isCut, json, isLogged }: Answer & { isLogged: boolean },
+) => {
   sent.replyBytes += body.length;
   sent.replies.push({ status, bytes: body.length, body, isLogged });
   if (sent.replyBytes > maxPrintedBytes) for (const reply of sent.replies) reply.body = undefined;
   if (!isLogged) return;
-  if (isCut || (body.length > 0 && !answer.json))
+  if (isCut || (body.length > 0 && !json))
     sent.doubtfulReplies.push({ request: recorded.id ?? number, status, readBytes: isCut ? body.length : undefined });
 };
 

@@ -7,8 +7,7 @@ import { assignDedupKeys, type DedupKeys } from "../../rollouts/index/dedup-keys
 import { createProblem, type ProblemLocation, type RuleCount } from "../../rollouts/rules/problems.ts";
 import { Breaks, sortWithBreaks } from "../../system/breaks.ts";
 import { type Entry, findGroups, hashScope } from "../ledger/entries.ts";
-import { OutcomeColumn } from "./group-outcomes.ts";
-import { toOutcome } from "./outcome.ts";
+import { OutcomeColumn, toOutcome } from "./outcome.ts";
 
 export interface Verification {
   counts: Record<VerifiedOutcome | "read", number>;

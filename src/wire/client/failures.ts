@@ -257,7 +257,7 @@ export const connectionFailed = (cause: ConnectionError, context: ConnectionCont
   const isConnecting = connectCodes.test(systemCode) || tlsCodes.test(systemCode);
   const event = isConnecting ? `cannot connect to ${target}` : `the request to ${target} failed`;
   const isClosedHttp = to.protocol === "http:" && closedCodes.test(systemCode) && details.http?.status === undefined;
-  const endedBy = `${describeError(cause, silenceMs)}${isClosedHttp ? " (if the server speaks TLS, use https://)" : ""}`;
+  const endedBy = `${describeError(cause, silenceMs)}${isClosedHttp ? ", perhaps because the server expects https" : ""}`;
   const settingText = setting === "log_base_url" ? "log_base_url (or base_url)" : setting;
   const fix = connectionHint(cause, settingText, route);
   const check = `check ${settingText}${proxy ? " and the proxy variables" : ""}`;

@@ -51,11 +51,11 @@ describe("rollcall log", () => {
     const { code, error } = await place.log([file, "--on-unknown", "resend", "--max-wait", "1s"]);
     expect([code, error?.cause]).toEqual([8, "unavailable"]);
     expect(error?.message).toMatch(
-      /^request 1 of 1 \(r1, .*\) may or may not have been logged: .* \(ECONNRESET\), and the retry failed: .* \(ECONNREFUSED\)\. /,
+      /^request 1 of 1 \(r1, .*\) may or may not have been logged: .* \(ECONNRESET\), .*, and the retry failed: .* \(ECONNREFUSED\)\. /,
     );
     const later = await place.log([file, "--on-unknown", "resend", "--max-wait", "0s"]);
     expect(later.error?.message).toMatch(
-      /^request 1 of 1 \(r1, .*\) may or may not have been logged, and the retry failed: .* \(ECONNREFUSED\)\. /,
+      /^request 1 of 1 \(r1, .*\) may or may not have been logged: the retry failed: .* \(ECONNREFUSED\)\. /,
     );
   });
 });

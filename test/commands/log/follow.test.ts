@@ -37,7 +37,7 @@ describe("rollcall log --follow", () => {
       `${line(1)}{"reward": NaN}\n`,
       7,
       /^1 group logged, 1 not logged: \S+:2:12: NaN/,
-      /^write a finite reward.*, or pass --on-invalid skip.*\. Then rerun the same command to send only the remaining groups/,
+      /^write a finite reward.*, or pass --on-invalid skip.*\. Then rerun the same command, which skips logged groups/,
     ],
     [
       "two invalid lines",

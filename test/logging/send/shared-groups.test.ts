@@ -6,7 +6,7 @@ import { databaseLocked } from "../../../src/database/failures.ts";
 import type { Entry } from "../../../src/logging/ledger/entries.ts";
 import { RequestRecorder } from "../../../src/logging/ledger/request-recorder.ts";
 import { openDelivery } from "../../../src/logging/send/delivery.ts";
-import { openGroupOutcomes } from "../../../src/logging/send/group-outcomes.ts";
+import { openGroupOutcomes } from "../../../src/logging/send/outcome.ts";
 import { planRequest } from "../../../src/logging/send/plan.ts";
 import { sendRequests } from "../../../src/logging/send/send-requests.ts";
 import { assignDedupKeys, dedupKeyBytes } from "../../../src/rollouts/index/dedup-keys.ts";
@@ -148,14 +148,16 @@ describe("a run with a ledger in a file", () => {
     expect(result).toMatchObject({ status: "not_sent", failure: { kind: failure.kind, details: { unsent: true } } });
   });
 
-  it("ends at the first outcome that the ledger cannot record, and names the command that records it", async () => {
+  it("ends at the first outcome that the ledger cannot record, and names the outcome and the command that records it", async () => {
     const failure = databaseLocked({ path: "l.db", noun: "ledger", moveWith: "--ledger" });
     vi.spyOn(RequestRecorder.prototype, "recordOutcome").mockRejectedValueOnce(failure);
     const { result, sent } = await logGroups(2, { ledger: { path: join(inputs.newFolder(), "l.db"), require: false } });
     expect(sent).toEqual(["0"]);
     expect(result).toMatchObject({ status: "unknown", groups: { unknown: 1, not_sent: 1, logged: 0 } });
-    expect(result.failure).toMatchObject({ kind: "log-unrecorded", retryable: true });
-    expect(result.failure?.message).toMatch(/^the service answered r1 with 200, but the ledger could not record the/);
-    expect(result.failure?.details.hint).toContain("`rollcall ledger resolve r1 --assume-logged`, and rerun");
+    expect(result.failure).toMatchObject({ kind: "log-unknown", retryable: true });
+    expect(result.failure?.message).toContain(
+      'not have been logged: the ledger could not record the outcome "logged": ',
+    );
+    expect(result.failure?.details.hint).toContain("Then run `rollcall ledger resolve r1` with --assume-logged if");
   });
 });

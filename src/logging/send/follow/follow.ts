@@ -17,10 +17,9 @@ import {
   openDelivery,
 } from "../delivery.ts";
 import * as earlier from "../earlier-requests.ts";
-import { fileNotFollowable } from "../failures.ts";
-import { openGroupOutcomes } from "../group-outcomes.ts";
-import { markUnsent } from "../log-failures.ts";
+import { fileNotFollowable, markUnsent } from "../failures.ts";
 import { composeLogResult } from "../log-result.ts";
+import { openGroupOutcomes } from "../outcome.ts";
 import { reportSampledBefore } from "../sampled-groups.ts";
 import { sendRequests } from "../send-requests.ts";
 import { type FollowedFile, FollowedFiles, type FollowSetup } from "./followed-files.ts";
