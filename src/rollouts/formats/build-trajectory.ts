@@ -6,6 +6,7 @@ import { ConversionError, type Members, Value } from "../../json/value.ts";
 import { findNearest } from "../../text/nearest.ts";
 import { formatList } from "../../text/sentences.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
+import { findAveraged } from "../rules/hints.ts";
 import { columns, findRewardCandidates } from "../rules/names.ts";
 import { type Path, shortenName } from "../rules/positions.ts";
 import type { FormatRun, Rollout, SourceRecord } from "./format.ts";
@@ -142,9 +143,12 @@ export const listRewardIds = ({ options }: FormatRun, record: SourceRecord) => {
   if (!options.rewards) return [];
   const id = value.get("id");
   if (id && options.rewards.has(id.plain)) return [id];
-  const ids = rewardIdKeys.flatMap((key) => value.get(key) ?? value.get("metadata", key) ?? []);
+  const ids = listIds(value);
   return ids.length > 0 || !isWhole ? ids : listFileIds(record);
 };
+
+export const listIds = (value: Value) =>
+  rewardIdKeys.flatMap((key) => value.get(key) ?? value.get("metadata", key) ?? []);
 
 /** Different ids of a record can be equal to ids of other records, so only `id` overrides the others. */
 const rewardIdKeys = ["id", "idx", "uid", "example_id", "instance_id", "trajectory_id", "session_id"];
@@ -250,7 +254,16 @@ export const skipUnscored = (run: FormatRun, reward: unknown, isTruncated = fals
 
 /** @param paths the possible paths; default: the paths of numbers with usual reward names */
 export const missingReward = (record: Value, paths: readonly string[] = []) => {
-  const option = (paths.length > 0 ? suggestPaths(paths) : suggestReward(record.members())) ?? "--reward-from <path>";
+  const numbers = new Map(listValues(record.members(), isNumeric));
+  const found = paths.length > 0 ? paths : findRewardCandidates([...numbers.keys()]);
+  const listOf = (path: string) => findAveraged(record.data, numbers.get(path)?.number);
+  const candidates = found.filter((path) => listOf(path) === undefined);
+  const [mean] = found;
+  if (mean !== undefined && candidates.length === 0)
+    return record.error(
+      `the reward is missing, and ${mean} is the mean of the scores in ${listOf(mean)} (write a row for each of them, with its turns and its reward)`,
+    );
+  const option = suggestPaths(candidates) ?? "--reward-from <path>";
   return record.error(`the reward is missing (pass ${option}, or --rewards <file>)`);
 };
 

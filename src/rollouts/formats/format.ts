@@ -48,6 +48,8 @@ export interface SourceRecord {
   readonly invalidText?: string | undefined;
   /** The group that becomes invalid if the record cannot be converted. */
   group?: Group | undefined;
+  /** What keeps rollouts of different policies apart. */
+  steps?: string | undefined;
   /** The id of the record's only rollout. */
   id?: string | undefined;
 }

@@ -4,7 +4,7 @@ import type { Value } from "../../json/value.ts";
 import { appendTo, listByKey } from "../../text/lists.ts";
 import type { Format, SourceRecord } from "./format.ts";
 import type { ConvertedGroup, WrittenRollout } from "./group-lines.ts";
-import { findTurnNumber, formatSteps, readSteps } from "./row-keys.ts";
+import { findTurnNumber } from "./row-keys.ts";
 
 interface RolloutRow {
   readonly rollout: WrittenRollout;
@@ -48,17 +48,18 @@ export class RolloutParts {
 
   add(
     format: Format,
-    { value, file, group: recorded }: SourceRecord,
+    { value, file, group: recorded, steps = "" }: SourceRecord,
     { group, rollout }: { group: ConvertedGroup; rollout: WrittenRollout },
   ) {
     const turns = format.listTurns?.(value);
     if (!turns) return;
     const { prompt = [], sampled, id } = turns;
     const said = [prompt, sampled].flatMap((part) => (typeof part === "string" ? part : part.map(formatTurn)));
+    if (said.length === 0) return;
     const text = typeof prompt === "string" && typeof sampled === "string" ? `${prompt}${sampled}` : undefined;
     const digests: number[] = [];
     for (const turn of said) digests.push(extendDigest(digests.at(-1) ?? 0, turn.trim()));
-    const scope = `${formatSteps(readSteps(value))} ${file}`;
+    const scope = `${steps} ${file}`;
     // A prompt that has the turns before it differs from their prompts.
     const place = recorded?.isDerived === true ? scope : group;
     const last = this.#last.get(place);

@@ -37,6 +37,40 @@ export const readSteps = (row: Value): ReadonlyMap<string, string> => {
   return steps;
 };
 
+/** More rows do not show that a column begins again. */
+const maxCountedRows = 64;
+
+/** Finds step columns that number turns: they begin again, and each other value follows that of a row with less said. */
+const openTurnColumns = () => {
+  const open = new Map<string, { readonly first: number; last: number }>();
+  const found = new Set<string>();
+  let saidBefore = "";
+  return {
+    preview: ({ value, file, position }: SourceRecord, said = "") => {
+      if (position === 0) open.clear();
+      for (const [path, text] of open.size > 0 || position === 0 ? readSteps(value) : []) {
+        const number = Number(text);
+        if (position === 0) open.set(path, { first: number, last: number });
+        const column = open.get(path);
+        if (!column) continue;
+        const isNext = number - 1 === column.last && said !== saidBefore;
+        if (number < column.last) found.add(`${path} ${file}`);
+        if (number !== column.first && !isNext) {
+          open.delete(path);
+          found.delete(`${path} ${file}`);
+        }
+        column.last = number;
+      }
+      saidBefore = said;
+      return open.size > 0 && position < maxCountedRows;
+    },
+    readSteps: ({ value, file }: SourceRecord) => {
+      const steps = readSteps(value);
+      return found.size === 0 ? steps : new Map([...steps].filter(([path]) => !found.has(`${path} ${file}`)));
+    },
+  };
+};
+
 /** Returns the step columns in objects of the row, which become metadata. */
 export const listInnerSteps = (row: Value): Members =>
   listHolders(row).flatMap(([, holder]) =>
@@ -98,19 +132,28 @@ const findKey = (row: Value) => {
 /** Writers put the rollouts of a prompt into one batch. */
 const maxUids = 10_000;
 
-/** A uid, the last group key, names a group if rows of its file share it. Otherwise, it names the row. */
+/**
+ * A uid, the last group key, names a group if rows of its file share it. Otherwise, it names the row.
+ * A step column divides groups unless it numbers turns.
+ */
 export const openRowKeys = (findGroup: (row: Value) => string | undefined = () => undefined) => {
   const isUid = (key: string | undefined) => key?.startsWith("uid ") === true;
   const seen = new Set<string>();
   const filesWithShared = new Set<string>();
+  const turns = openTurnColumns();
+  const previewUid = ({ value, file, position }: SourceRecord) => {
+    const key = findGroup(value) ?? findKey(value);
+    if (position === 0) seen.clear();
+    if (key === undefined || !isUid(key) || seen.size === maxUids) return false;
+    if (seen.has(key)) filesWithShared.add(file);
+    seen.add(key);
+    return !filesWithShared.has(file);
+  };
   return {
-    preview: ({ value, file, position }: SourceRecord) => {
-      const key = findGroup(value) ?? findKey(value);
-      if (position === 0) seen.clear();
-      if (key === undefined || !isUid(key) || seen.size === maxUids) return false;
-      if (seen.has(key)) filesWithShared.add(file);
-      seen.add(key);
-      return !filesWithShared.has(file);
+    readSteps: turns.readSteps,
+    preview: (record: SourceRecord, said: string | undefined) => {
+      const needsUids = previewUid(record);
+      return turns.preview(record, said) || needsUids;
     },
     find: ({ value, file }: SourceRecord) => {
       const key = findGroup(value) ?? findKey(value);

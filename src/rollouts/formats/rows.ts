@@ -1,7 +1,7 @@
 /** Converts rows with chat messages or plain text, which several trainers and people write. */
 import * as chat from "../../conversation/apis/openai.ts";
 import type { SampledRecord } from "../../conversation/finish-reason.ts";
-import { type Json, literal } from "../../json/output-json.ts";
+import { type Json, literal, rawOf } from "../../json/output-json.ts";
 import { type Members, Value } from "../../json/value.ts";
 import { pythonMessages } from "../rules/hints.ts";
 import { answerColumns, columns, findRewardColumns, otherColumn, systemColumns } from "../rules/names.ts";
@@ -12,6 +12,7 @@ import {
   findFailure,
   findMetrics,
   findReward,
+  listIds,
   listRewardIds,
   missingReward,
   missingTrlReward,
@@ -57,23 +58,24 @@ const toFormat = (rows: Mapping): Format => ({
   takesGroupKey: true,
   listTurns: (row) => listTurns(rows, row),
   open: (run) => {
-    const { preview, find } = keys.openRowKeys(rows.findGroup);
+    const { preview, find, readSteps } = keys.openRowKeys(rows.findGroup);
     const findPromptKey = keys.openPromptKeys(run);
     const divisions = keys.openDivisions(listUsed(rows));
     let last: { file: string; steps: ReadonlyMap<string, string> } = { file: "", steps: new Map() };
     const convert = (record: SourceRecord) => {
-      const { value, file, isTruncated } = record;
-      const recorded = keys.readSteps(value);
+      const { file, isTruncated } = record;
+      const recorded = readSteps(record);
       // The step can be in the missing part of a truncated row.
       const steps = isTruncated && last.file === file ? new Map([...last.steps, ...recorded]) : recorded;
       last = { file, steps };
+      record.steps = keys.formatSteps(steps);
       const recordedKey = find(record);
       const rollouts = convertRow(run, rows, { record, recordedKey, steps, findPromptKey });
       if (!/^(?:group_|u)id /.test(recordedKey ?? "")) divisions.add(record);
       return rollouts;
     };
     return {
-      preview,
+      preview: (record) => preview(record, findSaid(rows, record.value)),
       convert: (record) => {
         const page = listPage(record.value);
         if (!page) return convert(record);
@@ -106,14 +108,25 @@ interface ReadRow {
   readonly findPromptKey: ReturnType<typeof keys.openPromptKeys>;
 }
 
+/** Returns what precedes the answer of a row, or its last message. */
+const findSaid = ({ prompt }: Mapping, row: Value) =>
+  prompt === undefined
+    ? chat.unwrap(row.get("messages"))?.items().slice(0, -1).map(rawOf).join()
+    : row.get(prompt)?.raw;
+
 const convertRow = (run: FormatRun, rows: Mapping, { record, recordedKey, steps: known, findPromptKey }: ReadRow) => {
-  const { value: row } = record;
-  const steps = keys.formatSteps(known);
+  const { value: row, steps = "" } = record;
   const nameKey = (name: string) => [...(name === "group_id" ? [] : known.keys()), name].join(" and ");
   // The policy changes at each step, so only a group that the file states can have several steps.
   const key = recordedKey?.startsWith("group_id ") ? recordedKey : recordedKey && `${steps} ${recordedKey}`;
   if (key !== undefined) record.group = { key, by: nameKey(/^[\w-]+(?= )/.exec(recordedKey ?? "")?.[0] ?? "uid") };
-  const prompt = readPrompt(rows, row);
+  const { rewards, rewardFrom = [rows.reward] } = run.options;
+  const score = readPath(row, rewardFrom);
+  const failure = rewards ? undefined : findFailure(run, row, { score, hasAnswer: hasAnswer(rows, row) });
+  const isNamed = () => recordedKey !== undefined || keys.findRolloutId(row) !== undefined || listIds(row).length > 0;
+  // A failed rollout can lack its turns.
+  const isBare = failure !== undefined && !row.has(rows.prompt ?? "messages") && isNamed();
+  const prompt = isBare ? [] : readPrompt(rows, row);
   if (answerOf(rows, row) === "completions") {
     record.group = { key: `${record.file} row ${record.position}`, by: "row", isDerived: !record.group };
     return convertCompletions(run, record, rows);
@@ -128,10 +141,7 @@ const convertRow = (run: FormatRun, rows: Mapping, { record, recordedKey, steps:
       ? `${record.file} row ${record.position}`
       : findPromptKey(steps, [...system, ...prompt, ...context], listMedia(row));
   record.group ??= { key: promptKey(), by: nameKey("prompt"), isDerived: true };
-  const { rewards, rewardFrom = [rows.reward] } = run.options;
-  const score = readPath(row, rewardFrom);
   if (!rewards && !score && isEmpty(row, rewardFrom)) return run.skip("a row without a score");
-  const failure = rewards ? undefined : findFailure(run, row, { score, hasAnswer: hasAnswer(rows, row) });
   if (failure !== undefined) return [{ exception: failure }];
   const readOwn = () => (rows.readReward ? rows.readReward(run, row) : requireReward(row, rows.reward));
   const reward = findReward(run, { record: row, ids: listRewardIds(run, record), readOwn });
@@ -236,7 +246,9 @@ const listUsed = ({ prompt, answers, reward, used = [] }: Mapping): readonly (st
 const answerOf = ({ answers }: Mapping, row: Value) => answers.find((name) => row.has(name)) ?? answers[0] ?? "";
 
 const hasAnswer = (rows: Mapping, row: Value) =>
-  rows.prompt === undefined ? requireMessages(row).items().some(isAnswer) : row.has(answerOf(rows, row));
+  rows.prompt === undefined
+    ? chat.unwrap(row.get("messages"))?.items().some(isAnswer) === true
+    : row.has(answerOf(rows, row));
 
 const readPrompt = ({ prompt, beside = "" }: Mapping, row: Value) => {
   if (prompt === undefined) return takeBefore(requireMessages(row).items(), isAnswer);

@@ -81,7 +81,7 @@ export const toRecord = (value: Value, raw: RawRecord, at: RolloutPosition, nonF
   const { name, records } = at.file;
   const isListed = records.isList === true;
   const file = isListed ? nameListed(name, at.record) : name;
-  const unset = { group: undefined, id: undefined };
+  const unset = { group: undefined, steps: undefined, id: undefined };
   return { value, file, position: at.record, member, isWhole, isListed, nonFinite, invalidText, ...unset };
 };
 

@@ -88,6 +88,20 @@ const isConversation = (value: unknown) =>
 /** Messages at these paths lack the last answer, or contain choices. */
 const skippedPaths = /^(?:request|input|responses_create_params)\.|(?:^|\.)(?:prompt|messages_and_choices)$/;
 
+/** Writers round means. */
+const meanTolerance = 1e-3;
+
+/** Returns the name of a list of scored objects if a number is their mean, so that it is the score of none of them. */
+export const findAveraged = (row: unknown, mean = Number.NaN) =>
+  Object.entries(isObject(row) ? row : {}).find(([, list]) => {
+    const scores = (areObjects(list) ? list : []).map((item) => {
+      const [name = ""] = findRewardColumns(Object.keys(item).filter((key) => typeof item[key] === "number"));
+      return Number(item[name]);
+    });
+    const sum = scores.reduce((total, score) => total + score, 0);
+    return scores.length > 1 && sum !== mean && Math.abs(sum / scores.length - mean) <= meanTolerance;
+  })?.[0];
+
 /** Finds messages by value, and the reward by name. */
 const findColumns = (row: JsonObject) => {
   const values = Object.entries(row).flatMap(([name, value]) => {
@@ -97,7 +111,8 @@ const findColumns = (row: JsonObject) => {
       : [[name, inner] as const];
   });
   const [messages] = values.find(([name, value]) => !skippedPaths.test(name) && isConversation(value)) ?? [];
-  const isNumeric = (value: unknown) => typeof value !== "object" && !Number.isNaN(Number(value));
+  const isNumeric = (value: unknown) =>
+    typeof value !== "object" && !Number.isNaN(Number(value)) && findAveraged(row, Number(value)) === undefined;
   const numeric = findRewardColumns(values.flatMap(([name, value]) => (isNumeric(value) ? name : [])));
   const candidates = numeric.length > 0 ? numeric : findRewardColumns(Object.keys(row));
   const [reward, ...others] = candidates;

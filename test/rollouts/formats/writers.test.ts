@@ -102,6 +102,11 @@ itTells("rows of %s are refused, because they are not one rollout each", [
   ["ROLL (dump_rollout_to_specific_path)", [{ global_step: [1, 1], responses: ["a", "b"], scores: [1, 0] }], "unknown"],
   ["Atropos (ScoredDataGroup)", [{ tokens: [[1]], masks: [[1]], scores: [1], messages: [[user("q")]] }], "unknown"],
   ["open-instruct (RolloutRecord)", [{ step: 1, prompt_idx: 0, response_tokens: [1], reward: 1 }], "unknown"],
+  [
+    "an evaluation with several samples in a row",
+    [{ messages: [user("q")], avg_score: 0.5, traces: [1, 0].map((score) => ({ score, response: "a" })) }],
+    "avg_score is the mean of the scores in traces & write a row for each of them",
+  ],
   ["SkyRL (dumped_evals)", [{ input_prompt: "q", output_response: "a", score: 1, stop_reason: "stop" }], "unknown"],
   [
     "Agent-R1 with its steps in a list",
@@ -131,6 +136,34 @@ itTells("rows of %s are refused, because they are not one rollout each", [
     "benchflow (export_trl_sft: a row for each exchange)",
     [0, 1].map((exchange_index) => trl({ prompt: `q${exchange_index}`, task_id: "t", exchange_index })),
     "the row is a part of a rollout",
+  ],
+]);
+
+const stepped = (steps: string, make: (step: number, at: number) => object) =>
+  [...steps].map((step, at) => make(Number(step), at));
+
+itTells("a column `step` %s", [
+  [
+    "that numbers turns divides no groups",
+    stepped("00120", (step, at) => trl({ task_id: 1, step, prompt: `q${step}`, completion: `${at}` })),
+    "(u:q0 A:0) =1 (u:q0 A:1) =1 (u:q1 A:2) =1 (u:q2 A:3) =1 (u:q0 A:4) =1\n & rollouts that differ in step (",
+  ],
+  [
+    "that numbers the turns of a rollout with an id shows its parts",
+    stepped("0101", (step, at) =>
+      chat({ task_id: 1, session_id: at < 2 ? "x" : "y", info: { step }, messages: [user(`q${at}`), said("a")] }),
+    ),
+    "a.jsonl:1: error: the row is a part of a rollout",
+  ],
+  [
+    "that begins again for each prompt is a step",
+    stepped("0101", (step, at) => trl({ step, prompt: at < 2 ? "q" : "r" })),
+    "grouped by step and prompt: 4 groups of 1",
+  ],
+  [
+    "of several rollouts is a step",
+    stepped("001100", (step) => trl({ step, task_id: 1, prompt: `q${step}` })),
+    "grouped by step and task_id: 2 groups of 4, 2",
   ],
 ]);
 
@@ -165,6 +198,11 @@ itTells("a failure that is stated beside %s", [
     "no prompt",
     [chat(), ...["1", "2"].map((error) => chat({ messages: [], reward: null, error }))],
     "!error: 1\n & !error: 2\n",
+  ],
+  [
+    "no messages, also if another attempt follows",
+    [{ task_id: 1, rollout_id: "x", error: "late" }, chat({ task_id: 1, rollout_id: "x" }), { done: 1, error: "late" }],
+    "(u:q A:a) =1 !error: late\n & a.jsonl:3: warning: the line has neither messages nor a reward",
   ],
   ["a flag with another meaning", [chat({ reward: 0, format_valid: false })], "=0\n & no:failure"],
 ]);
