@@ -40,15 +40,22 @@ export const readSteps = (row: Value): ReadonlyMap<string, string> => {
 /** More rows do not show that a column begins again. */
 const maxCountedRows = 64;
 
-/** Finds step columns that number turns: they begin again, and each other value follows that of a row with less said. */
-const openTurnColumns = () => {
+/**
+ * Finds step columns that number turns: they begin again, and each other value follows that of a row with other
+ * messages.
+ * @param prompt the column of the prompt, if the answer does not begin with it
+ */
+const openTurnColumns = (prompt: string | undefined) => {
   const open = new Map<string, { readonly first: number; last: number }>();
   const found = new Set<string>();
-  let saidBefore = "";
+  let saidBefore: string | undefined;
   return {
-    preview: ({ value, file, position }: SourceRecord, said = "") => {
+    preview: ({ value, file, position }: SourceRecord) => {
       if (position === 0) open.clear();
-      for (const [path, text] of open.size > 0 || position === 0 ? readSteps(value) : []) {
+      else if (open.size === 0) return false;
+      const messages = unwrap(value.get("messages"))?.items() ?? [];
+      const said = prompt === undefined ? messages.slice(0, -1).map(rawOf).join() : value.get(prompt)?.raw;
+      for (const [path, text] of readSteps(value)) {
         const number = Number(text);
         if (position === 0) open.set(path, { first: number, last: number });
         const column = open.get(path);
@@ -132,15 +139,17 @@ const findKey = (row: Value) => {
 /** Writers put the rollouts of a prompt into one batch. */
 const maxUids = 10_000;
 
+type RowKeys = Readonly<{ prompt?: string; findGroup?(row: Value): string | undefined }>;
+
 /**
  * A uid, the last group key, names a group if rows of its file share it. Otherwise, it names the row.
  * A step column divides groups unless it numbers turns.
  */
-export const openRowKeys = (findGroup: (row: Value) => string | undefined = () => undefined) => {
+export const openRowKeys = ({ prompt, findGroup = () => undefined }: RowKeys) => {
   const isUid = (key: string | undefined) => key?.startsWith("uid ") === true;
   const seen = new Set<string>();
   const filesWithShared = new Set<string>();
-  const turns = openTurnColumns();
+  const turns = openTurnColumns(prompt);
   const previewUid = ({ value, file, position }: SourceRecord) => {
     const key = findGroup(value) ?? findKey(value);
     if (position === 0) seen.clear();
@@ -151,9 +160,9 @@ export const openRowKeys = (findGroup: (row: Value) => string | undefined = () =
   };
   return {
     readSteps: turns.readSteps,
-    preview: (record: SourceRecord, said: string | undefined) => {
+    preview: (record: SourceRecord) => {
       const needsUids = previewUid(record);
-      return turns.preview(record, said) || needsUids;
+      return turns.preview(record) || needsUids;
     },
     find: ({ value, file }: SourceRecord) => {
       const key = findGroup(value) ?? findKey(value);

@@ -1,7 +1,7 @@
 /** Converts rows with chat messages or plain text, which several trainers and people write. */
 import * as chat from "../../conversation/apis/openai.ts";
 import type { SampledRecord } from "../../conversation/finish-reason.ts";
-import { type Json, literal, rawOf } from "../../json/output-json.ts";
+import { type Json, literal } from "../../json/output-json.ts";
 import { type Members, Value } from "../../json/value.ts";
 import { pythonMessages } from "../rules/hints.ts";
 import { answerColumns, columns, findRewardColumns, otherColumn, systemColumns } from "../rules/names.ts";
@@ -58,7 +58,7 @@ const toFormat = (rows: Mapping): Format => ({
   takesGroupKey: true,
   listTurns: (row) => listTurns(rows, row),
   open: (run) => {
-    const { preview, find, readSteps } = keys.openRowKeys(rows.findGroup);
+    const { preview, find, readSteps } = keys.openRowKeys(rows);
     const findPromptKey = keys.openPromptKeys(run);
     const divisions = keys.openDivisions(listUsed(rows));
     let last: { file: string; steps: ReadonlyMap<string, string> } = { file: "", steps: new Map() };
@@ -75,7 +75,7 @@ const toFormat = (rows: Mapping): Format => ({
       return rollouts;
     };
     return {
-      preview: (record) => preview(record, findSaid(rows, record.value)),
+      preview,
       convert: (record) => {
         const page = listPage(record.value);
         if (!page) return convert(record);
@@ -107,12 +107,6 @@ interface ReadRow {
   readonly steps: ReadonlyMap<string, string>;
   readonly findPromptKey: ReturnType<typeof keys.openPromptKeys>;
 }
-
-/** Returns what precedes the answer of a row, or its last message. */
-const findSaid = ({ prompt }: Mapping, row: Value) =>
-  prompt === undefined
-    ? chat.unwrap(row.get("messages"))?.items().slice(0, -1).map(rawOf).join()
-    : row.get(prompt)?.raw;
 
 const convertRow = (run: FormatRun, rows: Mapping, { record, recordedKey, steps: known, findPromptKey }: ReadRow) => {
   const { value: row, steps = "" } = record;
