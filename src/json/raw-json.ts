@@ -319,7 +319,22 @@ const spellText = (text: string) => {
 };
 
 /** Lists the spellings of a text in JSON, and in JSON inside a string. */
-export const listSpellings = (text: string): readonly string[] => {
+const listSpellings = (text: string) => {
   const spelled = spellText(text);
-  return [...new Set([...spelled, ...spelled.flatMap(spellText)])];
+  return [...spelled, ...spelled.flatMap(spellText)];
 };
+
+/** Ignores case unless the text has capitals. */
+export const compilePattern = (text: string, spell = (character: string): readonly string[] => [character]) => {
+  const ignoresCase = text === text.toLowerCase();
+  const pattern = text.replaceAll(/[^ \w]/gu, (character) => {
+    const upper = character.toUpperCase();
+    const cases = ignoresCase && upper.length === character.length ? [character, upper] : [character];
+    const spelled = new Set(cases.flatMap(spell).map((each) => each.replaceAll(/[$()*+./?[\\\]^{|}]/g, "\\$&")));
+    return `(?:${[...spelled].join("|")})`;
+  });
+  return new RegExp(pattern, ignoresCase ? "i" : "");
+};
+
+/** The pattern of a text in any spelling in JSON, and in JSON inside a string. */
+export const compileJsonPattern = (text: string) => compilePattern(text, listSpellings);

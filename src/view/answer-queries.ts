@@ -1,5 +1,5 @@
 /** Answers the page's queries from a `GroupReader`. */
-import { listSpellings } from "../json/raw-json.ts";
+import { compileJsonPattern } from "../json/raw-json.ts";
 import { sanitizeText } from "../text/sanitize.ts";
 import * as answers from "./answers.ts";
 
@@ -88,6 +88,7 @@ const findNeighbors = (list: readonly answers.GroupFacts[], facts: answers.Group
 
 const sortValue = (facts: answers.GroupFacts, key: Exclude<answers.SortKey, "step">) => {
   if (key === "problems") return facts.rules.length;
+  if (key === "failed") return facts.failures;
   if (key === "trainable") return facts.untrainable === null ? 1 : 0;
   if (key === "tool errors") return facts.toolErrors ?? Number.NaN;
   return facts[key] ?? Number.NaN;
@@ -99,6 +100,10 @@ const natural = new Intl.Collator("en", { numeric: true });
 export const compareNaturally = (a: string, b: string) =>
   compareNumbers(firstNumber(a), firstNumber(b), false) || natural.compare(a, b);
 
+/** Sorts the missing step last. */
+export const compareSteps = (a: string | null, b: string | null) =>
+  Number(a === null) - Number(b === null) || compareNaturally(a ?? "", b ?? "");
+
 const firstNumber = (text: string) => Number(text.split(", ")[0] || Number.NaN);
 
 /** Sorts NaN last in both directions. */
@@ -107,13 +112,28 @@ export const compareNumbers = (a: number, b: number, isDescending: boolean) => {
   return isDescending ? b - a : a - b;
 };
 
-const isSelected = (facts: answers.GroupFacts, { reward, trainable, truncated, rule, file, step }: answers.Query) =>
+const isSelected = (
+  facts: answers.GroupFacts,
+  { reward, trainable, truncated, failed, toolErrors, rule, file, step }: answers.Query,
+) =>
   (reward === undefined || facts.rewards.some((each) => isWithin(each, reward))) &&
   (trainable === undefined || (facts.untrainable === null) === trainable) &&
   (truncated === undefined || facts.truncated > 0) &&
+  (failed === undefined || facts.failures > 0) &&
+  (toolErrors === undefined || (facts.toolErrors ?? 0) > 0) &&
   (rule === undefined || facts.rules.some((each) => rule === "any" || each === rule)) &&
   (file === undefined || facts.file === file) &&
-  (step === undefined || (facts.parts ?? [facts]).some((part) => part.step === step));
+  (step === undefined || listSteps(facts).includes(step));
+
+export const listSteps = (facts: answers.GroupFacts) => (facts.parts ?? [facts]).map(({ step }) => step);
+
+/** Returns a test of positions for a text such as `step-6.jsonl:4`, or undefined for another text. */
+export const parsePosition = (text: string) => {
+  const [, file = "", line] = /^(.+):(\d+)$/.exec(text.trim()) ?? [];
+  if (line === undefined) return undefined;
+  return (own: { file?: string | undefined; line?: number | undefined }) =>
+    own.line === Number(line) && `/${own.file}`.endsWith(`/${file}`);
+};
 
 const isWithin = (value: number, [from, to, below]: answers.Range) =>
   value >= from && (below === undefined ? value <= to : value < to);
@@ -127,16 +147,20 @@ export const relativePosition = (value: number, from: number, to: number) => {
 const maxContext = { before: 40, after: 120 };
 
 export const findMatch = ({ trajectories }: answers.GroupData, text: string): answers.SearchMatch | null => {
-  const spellings = listSpellings(text);
+  const pattern = compileJsonPattern(text);
   for (const [trajectory, json] of trajectories.entries()) {
-    // A later spelling can contain an earlier spelling.
-    const spelled = spellings.findLast((spelling) => json.includes(spelling));
-    if (spelled === undefined) continue;
-    const at = json.indexOf(spelled);
+    const found = pattern.exec(json);
+    if (!found) continue;
+    const { 0: spelled, index: at } = found;
     const [before = ""] = /(?:\\.|[^"\\])*$/s.exec(json.slice(Math.max(0, at - maxContext.before), at)) ?? [];
     const [after = ""] = /^(?:\\.|[^"\\])*/s.exec(json.slice(at + spelled.length).slice(0, maxContext.after)) ?? [];
     const cut = json[at - before.length - 1] === '"' ? "" : "…";
-    return { trajectory, before: `${cut}${decodeEscapes(before)}`, text, after: decodeEscapes(after) };
+    return {
+      trajectory,
+      before: `${cut}${decodeEscapes(before)}`,
+      text: decodeEscapes(spelled),
+      after: decodeEscapes(after),
+    };
   }
   return null;
 };

@@ -9,9 +9,9 @@ export const rowsPerPage = 100;
 export const readHeader = "Rollcall-Read";
 
 /** The limit of `text`, in UTF-16 units. */
-export const maxSearchLength = 20_000;
+export const maxSearchLength = 2000;
 
-const sortKeys = ["group", "size", "mean", "spread", "step", "tool errors", "trainable", "problems"] as const;
+const sortKeys = ["group", "size", "mean", "spread", "step", "failed", "tool errors", "trainable", "problems"] as const;
 export type SortKey = (typeof sortKeys)[number];
 
 /** A range includes both numbers, unless `below` excludes the second number. */
@@ -35,6 +35,9 @@ const members = {
   trainable: isFlag,
   /** Selects groups with a trajectory whose last finish reason is `length`. */
   truncated: isTrue,
+  /** Selects groups with an exception. */
+  failed: isTrue,
+  toolErrors: isTrue,
   /** Selects groups that violate this rule. With `any`, selects groups that violate some rule. */
   rule: isText,
   file: isText,
@@ -127,7 +130,15 @@ export type PageState = Readonly<{
   summary?: Summary;
   /** True if files have changed, grown or appeared since they were read. */
   hasChanged?: boolean;
-  written?: { at: string; groups: number };
+  written?: WrittenGroups;
+}>;
+
+/** The groups of an exported page. `steps` also counts those of the input. */
+export type WrittenGroups = Readonly<{
+  at: string;
+  groups: number;
+  lacksLogprobs: boolean;
+  steps: readonly { step: string | null; groups: number; of: number }[];
 }>;
 
 export type Summary = Readonly<{
@@ -147,6 +158,9 @@ export type Summary = Readonly<{
   series: readonly SeriesKey[];
   /** The column of the steps. */
   stepName: string;
+  lastStep: string | null;
+  /** True if a tool of some trajectory failed. */
+  hasToolErrors: boolean;
   /** Excludes outliers of the rewards. */
   scale: RewardBounds;
 }>;

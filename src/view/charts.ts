@@ -2,7 +2,7 @@
 import { findBounds, standardDeviation } from "../rollouts/index/sums.ts";
 import { GroupedValues } from "../rollouts/stats/intervals.ts";
 import { appendTo } from "../text/lists.ts";
-import { compareNaturally } from "./answer-queries.ts";
+import { compareSteps, listSteps } from "./answer-queries.ts";
 import type { Charts, GroupFacts, Range, RewardBounds, SeriesKey, Slice, StepPart } from "./answers.ts";
 
 const rangeBarCount = 24;
@@ -77,10 +77,12 @@ export const describeParts = async (parts: readonly StepPart[], breaks: Pauses):
 
 /** Returns the keys of which the groups have several values. */
 export const listSeries = (groups: readonly GroupFacts[]): readonly SeriesKey[] => {
-  const [first] = groups;
-  const hasSteps = groups.some(({ step, parts }) => step !== first?.step || parts !== null);
-  const hasFiles = groups.some(({ file }) => file !== first?.file);
-  return [...(hasSteps ? ["step" as const] : []), ...(hasFiles ? ["file" as const] : [])];
+  const count = (keys: (facts: GroupFacts) => readonly unknown[]) => new Set(groups.flatMap(keys)).size;
+  const [steps, files] = [count(listSteps), count(({ file }) => [file])];
+  const pairs = count((facts) => listSteps(facts).map((step) => JSON.stringify([step, facts.file])));
+  // If each file is one step, both charts would be equal.
+  const hasFiles = files > 1 && (steps !== files || steps !== pairs);
+  return [...(steps > 1 ? ["step" as const] : []), ...(hasFiles ? ["file" as const] : [])];
 };
 
 /** In natural order. The parts without a value are last. */
@@ -92,10 +94,9 @@ const describeValues = async (groups: readonly GroupFacts[], by: SeriesKey, brea
       appendTo(byValue, by === "step" ? part.step : group.file, part);
     }
   }
-  const order = ([a]: [string | null, unknown], [b]: [string | null, unknown]) =>
-    Number(a === null) - Number(b === null) || compareNaturally(a ?? "", b ?? "");
   const described = new Map<string | null, Slice>();
-  for (const [value, own] of [...byValue].sort(order)) described.set(value, await describeParts(own, breaks));
+  for (const [value, own] of [...byValue].sort(([a], [b]) => compareSteps(a, b)))
+    described.set(value, await describeParts(own, breaks));
   return described;
 };
 

@@ -1,9 +1,11 @@
 /** Formats the page, and exports a page that sends no requests. */
 import { createHash } from "node:crypto";
 import { formatJsonPieces, toRawJson } from "../json/raw-json.ts";
+import * as table from "../json/table.ts";
 import { Breaks } from "../system/breaks.ts";
 import type { Host } from "../system/host.ts";
-import type { GroupData, GroupRow, PageData } from "./answers.ts";
+import { compareNumbers, compareSteps, listSteps } from "./answer-queries.ts";
+import type { GroupData, GroupFacts, GroupRow, PageData } from "./answers.ts";
 import type { ViewInput } from "./group-content.ts";
 import conversationStyle from "./page/conversation.css?raw";
 import pageScript from "./page/main.tsx?page";
@@ -56,17 +58,26 @@ export const exportPage = async (input: ViewInput, { now, signal }: Host, redact
   const blocks: string[] = [];
   let bytes = 0;
   const rows: GroupRow[] = [];
-  for (const facts of store.groups) {
+  let lacksLogprobs = false;
+  for (const facts of rankGroups(store.groups)) {
     const { group } = facts;
     if (rows.length === exportLimits.groups) break;
-    const data = await store.readGroup(group);
+    const read = await store.readGroup(group);
+    const data = { ...read, trajectories: read.trajectories.map(omitLogprobs) };
     const size = data.trajectories.reduce((sum, { length }) => sum + length, data.rest.length);
     if (bytes + size > exportLimits.bytes) continue;
     bytes += size;
+    lacksLogprobs ||= data.trajectories.some((json, at) => json !== read.trajectories[at]);
     rows.push(await store.readRow(facts));
     for (const piece of await formatBlock(`group-${group}`, data)) blocks.push(piece);
   }
-  const state = { ...store.state(), written: { at: new Date(now()).toISOString(), groups: rows.length } };
+  rows.sort((a, b) => a.group - b.group);
+  const steps = [...new Set(store.groups.flatMap(listSteps))].sort(compareSteps).map((step) => {
+    const count = (groups: readonly GroupFacts[]) => groups.filter((facts) => listSteps(facts).includes(step)).length;
+    return { step, groups: count(rows), of: count(store.groups) };
+  });
+  const written = { at: new Date(now()).toISOString(), groups: rows.length, lacksLogprobs, steps };
+  const state = { ...store.state(), written };
   const data = { count: store.count, state, charts: await store.charts(), rows };
   const script = pageScript.replaceAll(/<(?=\/script|!--)/gi, "\\x3c");
   const policy = formatPolicy(digestOf(script), digestOf(pageStyle));
@@ -81,6 +92,36 @@ export const exportPage = async (input: ViewInput, { now, signal }: Host, redact
     groups: rows.length,
     trajectories: rows.reduce((sum, { size }) => sum + size, 0),
   };
+};
+
+/** In turns over the steps, the newest first. In each step, the lowest means are first. */
+const rankGroups = (groups: readonly GroupFacts[]) => {
+  const ranks = new Map<string | null, number>();
+  const lowestFirst = groups.toSorted((a, b) => compareNumbers(a.mean ?? Number.NaN, b.mean ?? Number.NaN, false));
+  const ranked = lowestFirst.map((facts) => {
+    const rank = ranks.get(facts.step) ?? 0;
+    ranks.set(facts.step, rank + 1);
+    return { facts, rank };
+  });
+  const isUnknown = ({ step }: GroupFacts) => Number(step === null);
+  const newestFirst = (a: GroupFacts, b: GroupFacts) => isUnknown(a) - isUnknown(b) || compareSteps(b.step, a.step);
+  return ranked.sort((a, b) => a.rank - b.rank || newestFirst(a.facts, b.facts)).map(({ facts }) => facts);
+};
+
+/** Log probabilities are most of the bytes of a choice, and the page does not show them. */
+const omitLogprobs = (json: string) => {
+  if (!json.includes('"logprobs"')) return json;
+  const bytes = Buffer.from(json);
+  const pieces: Buffer[] = [];
+  let from = 0;
+  for (const choice of table.elementsOf(table.memberAt(table.readRoot(bytes), "messages_and_choices"))) {
+    const logprobs = table.memberAt(choice, "logprobs");
+    if (!logprobs) continue;
+    const { start, end } = table.spanOf(logprobs);
+    pieces.push(bytes.subarray(from, start), Buffer.from("null"));
+    from = end;
+  }
+  return Buffer.concat([...pieces, bytes.subarray(from)]).toString();
 };
 
 const digestOf = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;

@@ -3,7 +3,7 @@
 import { countRead } from "../rollouts/dataset/check-result.ts";
 import { hasNoSampledTurn } from "../rollouts/dataset/dataset-problems.ts";
 import { searchGroups } from "../rollouts/dataset/group-bytes.ts";
-import { findFileOfGroup, type IndexedGroups, openSubjects } from "../rollouts/dataset/locate.ts";
+import { findFileOfGroup, type IndexedGroups, locatePart, openSubjects } from "../rollouts/dataset/locate.ts";
 import { openRowReader, readExceptionKeys } from "../rollouts/dataset/prompt-text.ts";
 import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
 import { isCutOff } from "../rollouts/facts.ts";
@@ -13,7 +13,7 @@ import { getFacts, type RolloutFact, readGroupFacts } from "../rollouts/stats/fa
 import { Breaks } from "../system/breaks.ts";
 import { appendTo } from "../text/lists.ts";
 import { sanitizeText } from "../text/sanitize.ts";
-import { openAnswers } from "./answer-queries.ts";
+import { compareSteps, listSteps, openAnswers, parsePosition } from "./answer-queries.ts";
 import type { Finding, GroupFacts, GroupReader, RewardBounds, StepPart, Summary } from "./answers.ts";
 import { describeParts, listSeries, openCharts } from "./charts.ts";
 import { readGroup, sanitizePrompt, type ViewInput } from "./group-content.ts";
@@ -236,6 +236,8 @@ const summarizeGroups = (dataset: IndexedGroups, facts: readonly GroupFacts[], s
     ...countRead(dataset.groups),
     rules: dataset.scan.problems.counts,
     stepName: getFacts(dataset).stepName ?? "step",
+    lastStep: [...new Set(facts.flatMap(listSteps))].sort(compareSteps).findLast((step) => step !== null) ?? null,
+    hasToolErrors: facts.some(({ toolErrors }) => toolErrors),
     scale,
   };
 };
@@ -258,6 +260,8 @@ const openSearches = (dataset: Dataset) => {
   const searches = new Map<string, ReturnType<typeof startSearch>>();
   return {
     async search(text: string) {
+      const found = findAt(dataset, text);
+      if (found.size > 0) return { found, share: 1 };
       const search = searches.get(text) ?? startSearch(dataset, text);
       searches.delete(text);
       searches.set(text, search);
@@ -272,6 +276,15 @@ const openSearches = (dataset: Dataset) => {
       for (const search of searches.values()) search.end();
     },
   };
+};
+
+const findAt = (dataset: Dataset, text: string) => {
+  const isThere = parsePosition(text);
+  const found = new Set<number>();
+  for (let at = 0; isThere && at < dataset.scan.parts.count; at++) {
+    if (isThere(locatePart(dataset, at))) found.add(dataset.groups.groupOf(at));
+  }
+  return found;
 };
 
 const startSearch = (dataset: Dataset, text: string) => {

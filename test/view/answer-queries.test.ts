@@ -30,6 +30,7 @@ describe("the rows of a query", () => {
     ["mean", [{}, { mean: 0.5 }, { mean: 0 }], "321", "231"],
     ["spread", [{}, { spread: 0.5 }, { spread: 0 }], "321", "231"],
     ["tool errors", [{}, { toolErrors: 2 }, { toolErrors: 0 }], "321", "231"],
+    ["failed", [{ failures: 1 }, {}, { failures: 2 }], "213", "312"],
     ["step", [{}, { step: "10" }, { step: "9" }], "321", "231"],
     ["trainable", [{}, { untrainable: "invalid" }, {}], "213", "132"],
     ["problems", [{ rules: ["a"] }, {}, { rules: ["a", "a"] }], "213", "312"],
@@ -47,13 +48,15 @@ describe("the rows of a query", () => {
     [{ rule: "y" }, "3"],
     [{ step: "7" }, "2"],
     [{ truncated: true, rule: "x" }, "1"],
+    [{ failed: true }, "3"],
+    [{ toolErrors: true }, "2"],
     [{ trainable: true, reward: [0, 9] }, "1"],
     [{ page: 2 }, ""],
   ])("are those of groups with each fact of %j", async (query, groups) => {
     const ask = openGroups(
       { rewards: [0], rules: ["x"], truncated: 1 },
-      { file: "b", rewards: [1, 2], step: "7", untrainable: "equal rewards", truncated: 2 },
-      { rules: ["y"] },
+      { file: "b", rewards: [1, 2], step: "7", untrainable: "equal rewards", truncated: 2, toolErrors: 1 },
+      { rules: ["y"], failures: 1, toolErrors: 0 },
     );
     expect(await ask(query)).toEqual([query.page ? 3 : groups.length, groups]);
   });

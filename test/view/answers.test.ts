@@ -9,9 +9,11 @@ describe("a query of the page", () => {
     {},
     { sort: "size", descending: true, page: 2 },
     { reward: [-1.5, 2, "below"] },
-    { trainable: false, truncated: true, rule: "any", file: "a", step: "1", text: "t" },
+    { trainable: false, truncated: true, failed: true, toolErrors: true, rule: "any", file: "a", step: "1", text: "t" },
     { group: 1, trajectory: 2 },
-    ...["group", "size", "mean", "spread", "step", "tool errors", "trainable", "problems"].map((sort) => ({ sort })),
+    ...["group", "size", "mean", "spread", "step", "failed", "tool errors", "trainable", "problems"].map((sort) => ({
+      sort,
+    })),
   ])("has only known members that are not the default (row %$)", (members) => {
     const { sort, ...others } = members as { sort?: string };
     const shown = sort === "group" ? others : members;

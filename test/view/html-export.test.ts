@@ -110,7 +110,7 @@ describe("rollcall view --html", () => {
     expect(one.said).toContain("at most 2000 groups and 20 MB of groups");
   });
 
-  it("omits groups after the first 20 MB, and counts them", { tags: "slow" }, async () => {
+  it("omits groups after 20 MB, and counts them", { tags: "slow" }, async () => {
     const large = groupLine([0, 1], { prompt: "x".repeat(11_000_000) });
     const ran = await runRollcall([
       "view",
@@ -141,6 +141,26 @@ describe.skipIf(chromium === undefined)("a page in a file", { tags: "browser" },
     await page.keyboard.press("r");
     const raw = JSON.parse(await page.locator(".raw").innerText());
     expect(readFileSync(airline, "utf8")).toContain(JSON.stringify(raw.metadata.user_id));
+  });
+
+  it("has groups of each step, the newest and the lowest means first, without log probabilities", async () => {
+    const wide = "x".repeat(3_000_000);
+    const tokens = `"logprobs":{"content":[{"token":"${wide}"}]},"message"`;
+    const lines = [1, 2, 3].flatMap((step) =>
+      [0.9, 0.2, 0.4].map((reward) =>
+        groupLine([reward], { prompt: `step ${step} ${reward} ${step === 1 ? wide.repeat(7) : wide}` })
+          .replace('"message"', tokens)
+          .replace('"reward"', `"metadata":{"step":${step}},"reward"`),
+      ),
+    );
+    const { page } = await openedFile((await writtenPage([fileOf("g.jsonl", lines.join("\n"))])).file);
+    const prompts = (await page.locator(".rows td.words a").allTextContents()).map((text) => text.slice(0, 10));
+    expect(prompts).toEqual(["2", "3"].flatMap((step) => [0.9, 0.2, 0.4].map((reward) => `step ${step} ${reward}`)));
+    const contains =
+      "this page contains 6 of 9 groups: 3 of step 3, 3 of step 2. The numbers and plots are those of all.";
+    await page.getByText(`${contains} It lacks the log probabilities`).waitFor();
+    await page.getByRole("link", { name: /^step 1: / }).press("Enter");
+    await page.getByText("3 groups have step 1, none is in this file").waitFor();
   });
 
   it("reads a URL that is not escaped", async () => {

@@ -126,6 +126,23 @@ describe("the numbers of the page", () => {
 describe.skipIf(chromium === undefined)("the first page with steps", { tags: "browser" }, () => {
   const input = () => fileOf("g.jsonl", steps);
 
+  it("shows the worst groups first by one click, failures and errors of tools, without entries of the history", async () => {
+    const { page } = await openPage([input()], { width: 1920 });
+    const groups = async () => (await page.locator("tbody td:first-child").allTextContents()).join("");
+    const before = await page.evaluate("history.length");
+    await page.getByRole("button", { name: "mean", exact: true }).click();
+    await expect.poll(groups).toBe("897564231");
+    await page.getByRole("button", { name: "mean", exact: true }).press("Enter");
+    await expect.poll(groups).toBe("132465798");
+    expect(await page.evaluate("history.length")).toBe(before);
+    await page.getByRole("link", { name: "worst of step 11" }).click();
+    await expect.poll(groups).toBe("897");
+    await page.goBack();
+    await page.getByRole("region", { name: "summary" }).getByRole("link", { name: "3", exact: true }).click();
+    await expect.poll(groups).toBe("798");
+    expect(await page.locator("td[data-name=failed]").allTextContents()).toEqual(["1", "1", "1"]);
+  });
+
   it("gives the prompt 40 characters at 1280 pixels, and names the columns that it hides", async () => {
     const { page } = await openPage([input()], { width: 1280 });
     await page.locator(".parts").getByText("hidden columns: trainable").waitFor();

@@ -3,7 +3,7 @@
 import { setImmediate } from "node:timers/promises";
 import { crc32 } from "node:zlib";
 import { parseJson, replaceLineEnds } from "../../json/json-bytes.ts";
-import { listSpellings } from "../../json/raw-json.ts";
+import { compileJsonPattern } from "../../json/raw-json.ts";
 import { elementsOf, type JsonValue, memberAt, openRootReader, readRoot, spanOf } from "../../json/table.ts";
 import { Breaks } from "../../system/breaks.ts";
 import { derivedFinishesKey } from "../facts.ts";
@@ -195,22 +195,23 @@ interface SearchOptions {
   onProgress(share: number): void;
 }
 
-/** @param text a case-sensitive substring @throws Failure `input-changed`; the signal's reason */
+/** Ignores case unless the text has capitals. @throws Failure `input-changed`; the signal's reason */
 export const searchGroups = async (
   dataset: IndexedGroups,
   text: string,
   { signal, onFound, onProgress }: SearchOptions,
 ) => {
   const { parts } = dataset.scan;
-  const needles = listSpellings(text).map((spelled) => Buffer.from(spelled));
+  const pattern = compileJsonPattern(text);
+  const encoding = /^[ -~]*$/.test(pattern.source) ? "latin1" : "utf8";
   const window = new ReadWindow();
   const breaks = new Breaks(signal);
   for (let at = 0; at < parts.count; at++) {
-    if (breaks.isDue(2 * parts.columns.length.at(at))) {
+    if (breaks.isDue(4 * parts.columns.length.at(at))) {
       onProgress(at / parts.count);
       await breaks.take();
     }
     const bytes = await window.readPart(getPart(dataset, at));
-    if (needles.some((needle) => bytes.includes(needle))) onFound(dataset.groups.groupOf(at));
+    if (pattern.test(bytes.toString(encoding))) onFound(dataset.groups.groupOf(at));
   }
 };

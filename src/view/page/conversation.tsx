@@ -5,7 +5,7 @@ import { type ContentPart, type Media, type ToolCall, type Turn, toTurns } from 
 import * as raw from "../../json/raw-json.ts";
 import { countCharacters, cutText } from "../../text/sentences.ts";
 import type { Finding } from "../answers.ts";
-import { useSearchedText } from "./navigation.tsx";
+import { useSearchedPattern } from "./navigation.tsx";
 import { formatCount } from "./numbers.tsx";
 import { ProblemList } from "./problems.tsx";
 
@@ -37,9 +37,9 @@ interface LongTextProps {
 }
 
 export const LongText = ({ text, kind, lines = linesBeforeFold.text }: LongTextProps) => {
-  const sought = useSearchedText();
+  const sought = useSearchedPattern();
   const start = cutLines(text, lines);
-  const [isWhole, setWhole] = useState(!start.includes(sought) && text.includes(sought));
+  const [isWhole, setWhole] = useState(!sought.test(start) && sought.test(text));
   const shown = isWhole ? text : start;
   return (
     <>
@@ -61,10 +61,10 @@ const aligned = /(^ {0,3}(`{3,}|~{3,})[\s\S]*?(?:^ {0,3}\2[`~]*[ \t]*$|(?![\s\S]
 
 /** Code and tables need a fixed-width font. */
 const Prose = ({ text }: { text: string }) => {
-  const sought = useSearchedText();
+  const sought = useSearchedPattern();
   const pieces = text.split(aligned);
   // A match can span several pieces.
-  if (!pieces.some((piece) => piece?.includes(sought))) return <MarkedText text={text} />;
+  if (sought.test(text) && !pieces.some((piece) => piece && sought.test(piece))) return <MarkedText text={text} />;
   return pieces.map((piece, at) => {
     if (at % 3 === 2) return null;
     const marked = <MarkedText key={at} text={piece} />;
@@ -73,22 +73,17 @@ const Prose = ({ text }: { text: string }) => {
 };
 
 const MarkedText = ({ text }: { text: string }) => {
-  const sought = useSearchedText();
-  const [first, ...others] = sought === "" ? [text] : text.split(sought);
-  return (
-    <>
-      {first}
-      {others.map((other, at) => [<mark key={at}>{sought}</mark>, other])}
-    </>
-  );
+  const { source, flags } = useSearchedPattern();
+  const pieces = text.split(new RegExp(`(${source})`, flags));
+  return pieces.map((piece, at) => (at % 2 === 1 ? <mark key={at}>{piece}</mark> : piece));
 };
 
 type FoldProps = { title: string; text: string; class?: string; children: ComponentChildren };
 
 export const Fold = ({ title, text, children, ...attributes }: FoldProps) => {
-  const sought = useSearchedText();
+  const sought = useSearchedPattern();
   return (
-    <details {...attributes} open={sought !== "" && text.includes(sought)}>
+    <details {...attributes} open={sought.test(text)}>
       <summary>{title}</summary>
       {children}
     </details>
@@ -229,7 +224,7 @@ type PartProps = Omit<PartsProps, "parts"> & { part: ContentPart };
 
 const PartView = ({ part, lines, isMessage = false }: PartProps) => {
   const text = textOfPart(part);
-  const sought = useSearchedText();
+  const sought = useSearchedPattern();
   const shown = { text, lines };
   switch (part.kind) {
     case "call":
@@ -244,7 +239,7 @@ const PartView = ({ part, lines, isMessage = false }: PartProps) => {
     case "said": {
       // The text of a message is shown as it was said. A match can be missing in indented JSON.
       const indented = isMessage ? undefined : indentJson(text);
-      if (indented !== undefined && (indented.includes(sought) || !text.includes(sought)))
+      if (indented !== undefined && (sought.test(indented) || !sought.test(text)))
         return <LongText {...shown} text={indented} />;
       return <LongText {...shown} {...(part.value.kind === "text" && { kind: "prose" })} />;
     }

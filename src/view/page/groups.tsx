@@ -4,7 +4,8 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { formatPercent } from "../../text/units.ts";
 import * as answers from "../answers.ts";
 import { RewardChart, SeriesChart } from "./charts.tsx";
-import { linkTo, parseHash, replaceQuery, useFilter, useKeys, useLink, usePage } from "./navigation.tsx";
+import { Filter, Filters, Snippet, useEnteredPosition } from "./filters.tsx";
+import { linkTo, replaceQuery, useLink, usePage } from "./navigation.tsx";
 import * as numbers from "./numbers.tsx";
 import { ProblemList } from "./problems.tsx";
 import { Facts, type PageColumn, Table } from "./sortable-table.tsx";
@@ -36,7 +37,7 @@ export const Groups = ({ state, summary }: GroupsProps) => {
             </div>
           )}
           <div class="list">
-            <Filters stepName={stepName} />
+            <Filters summary={summary} />
             <GroupTable state={state} />
           </div>
         </div>
@@ -48,7 +49,9 @@ export const Groups = ({ state, summary }: GroupsProps) => {
 type GroupColumn = PageColumn<answers.GroupRow>;
 
 /** The columns in the order in which they leave a table that is too narrow. */
-const optionalColumns = "trainable,problems,key,spread,size,file,tool errors,finish reason,step,rewards".split(",");
+const optionalColumns = "trainable,problems,key,spread,size,file,tool errors,finish reason,failed,step,rewards".split(
+  ",",
+);
 
 /** In rem: 40 characters. A narrow screen shows the prompt below the other columns. */
 const promptWidth = () => (innerWidth < 1000 ? 0 : 23);
@@ -89,8 +92,8 @@ const columnsOf = (
   const { files = [], groupFiles = 0, stepName = "step" } = summary ?? {};
   if (rows.length > 0) lastRows = rows;
   const sorting = (name: answers.SortKey, width: number) => {
-    const descending = query.sort === name ? !query.descending : name !== "group";
-    const sort = () => location.assign(linkTo({ ...query, sort: name, descending, page: 1 }));
+    const descending = query.sort === name ? !query.descending : name !== "group" && name !== "mean";
+    const sort = () => replaceQuery({ ...query, sort: name, descending, page: 1 });
     return { name, class: "n", width, sort };
   };
   const promptCell = ({ group, prompt, match }: answers.GroupRow) => (
@@ -101,6 +104,8 @@ const columnsOf = (
   );
   const folder = commonFolder(files);
   const isKnown = (fact: (row: answers.GroupRow) => unknown) => lastRows.some((row) => fact(row) !== null);
+  const failedCell = ({ failures }: answers.GroupRow) =>
+    failures > 0 && <span class="trouble">{numbers.formatCount(failures)}</span>;
   const stepCell = ({ step }: answers.GroupRow) => step && <span title={step}>{step}</span>;
   const errorsCell = ({ toolErrors }: answers.GroupRow) => toolErrors !== null && numbers.formatCount(toolErrors);
   const column = (name: string, text: (row: answers.GroupRow) => string | null) => {
@@ -129,6 +134,7 @@ const columnsOf = (
     ...(groupFiles > 1 ? [{ name: "file", class: "why", width: 8.4, cell: fileCell }] : []),
     ...(isKnown(({ step }) => step) ? [steps] : []),
     ...column("finish reason", ({ finish }) => finish),
+    ...(summary && summary.all.failures > 0 ? [{ ...sorting("failed", 4), cell: failedCell }] : []),
     ...(isKnown(({ toolErrors }) => toolErrors) ? [{ ...sorting("tool errors", 6.2), cell: errorsCell }] : []),
     { ...sorting("trainable", 8.4), class: "why", cell: ({ untrainable }) => untrainable ?? "yes" },
     { ...sorting("problems", 6.2), cell: ({ rules }) => rules.length > 0 && numbers.formatCount(rules.length) },
@@ -148,7 +154,7 @@ export const commonFolder = ([first = "", ...others]: readonly string[]) => {
 export const GroupTable = ({ state }: { state: answers.PageState }) => {
   const { query } = usePage();
   const isComplete = (rows: answers.GroupRows) => state.progress.phase === "read" && isSearched(rows);
-  const { latest, error } = useAnswer("rows", query, { isComplete });
+  const { value, latest, error } = useAnswer("rows", query, { isComplete });
   const answer = error ? undefined : latest;
   const { selected = 0, of = 0, searched = 1, rows = [] } = answer ?? {};
   const box = useRef<HTMLDivElement>(null);
@@ -157,6 +163,7 @@ export const GroupTable = ({ state }: { state: answers.PageState }) => {
   const link = useLink();
   const { shown, hidden } = fitColumns(columnsOf(query, rows, state.summary), { by: sort, width: useWidth(box) });
   useListPosition(box, rows);
+  useEnteredPosition(value?.rows);
   return (
     <section aria-label="groups">
       <div class="tools">
@@ -191,7 +198,7 @@ export const GroupTable = ({ state }: { state: answers.PageState }) => {
           by={sort}
           isDescending={descending}
         />
-        {answer && selected === 0 && searched === 1 && <p class="quiet">no group matches the filters and the search</p>}
+        {answer && selected === 0 && searched === 1 && <p class="quiet">{explainEmptyTable(query, state)}</p>}
       </div>
       {pages > 1 && (
         <nav class="pages" aria-label="pages">
@@ -202,6 +209,20 @@ export const GroupTable = ({ state }: { state: answers.PageState }) => {
       )}
     </section>
   );
+};
+
+const maxShownSearch = 80;
+
+const explainEmptyTable = ({ step, text = "", ...filters }: answers.Query, { summary, written }: answers.PageState) => {
+  const own = written?.steps.find((each) => each.step === step);
+  if (own?.groups === 0) {
+    const has = own.of === 1 ? "group has" : "groups have";
+    return `${numbers.formatCount(own.of)} ${has} ${summary?.stepName} ${step}, none is in this file`;
+  }
+  if (text === "") return "no group matches the filters";
+  const quoted = `“${text.length > maxShownSearch ? `${text.slice(0, maxShownSearch)}…` : text}”`;
+  const isFiltered = answers.formatQuery({ ...filters, step, ...answers.allGroups }) !== "{}";
+  return `no group contains ${quoted}${isFiltered ? " and matches the filters" : ""}`;
 };
 
 /** The positions of the list that the reader left, and of its page. */
@@ -261,7 +282,10 @@ const SummaryFacts = ({ summary, isWhole, selected }: FactsProps) => {
           invalid: invalid.length > 0 && <span class="trouble">{invalid.join(", ")}</span>,
           exceptions:
             all.failures > 0 &&
-            show(({ failures }) => <span class={failures > 0 ? "trouble" : ""}>{numbers.formatCount(failures)}</span>),
+            show((slice) => {
+              const count = numbers.formatCount(slice.failures);
+              return slice === all && selected !== null ? count : <Filter name={count} filter={{ failed: true }} />;
+            }),
           problems: problems === 0 ? "none" : [numbers.formatCount(problems), ofAll],
           trainable:
             groups.read > 0 &&
@@ -296,83 +320,19 @@ const SummaryFacts = ({ summary, isWhole, selected }: FactsProps) => {
   );
 };
 
+const maxListedSteps = 8;
+
 const OmittedGroups = ({ state: { written }, summary }: GroupsProps) => {
-  const { read } = summary.groups;
-  if (!written || written.groups >= read) return null;
-  const groups = `${numbers.formatCount(written.groups)} of ${numbers.pluralizeCount(read, "group")}`;
-  return <p class="quiet">{`this page contains ${groups}, but the numbers and plots are those of all`}</p>;
+  const { groups, stepName } = summary;
+  const isPart = written && written.groups < groups.read;
+  if (!written || !(isPart || written.lacksLogprobs)) return null;
+  const steps = written.steps.filter((each) => isPart && each.groups > 0 && each.step !== null).reverse();
+  const listed = steps.slice(0, maxListedSteps).map((each) => `${each.groups} of ${stepName} ${each.step}`);
+  const parts = [
+    `this page contains ${numbers.formatCount(written.groups)} of ${numbers.pluralizeCount(groups.read, "group")}`,
+    listed.length > 0 && `: ${listed.join(", ")}${steps.length > listed.length ? ", …" : ""}`,
+    isPart && ". The numbers and plots are those of all",
+    written.lacksLogprobs && ". It lacks the log probabilities",
+  ];
+  return <p class="quiet">{parts}</p>;
 };
-
-const Filter = ({ name, filter }: { name: string; filter: Partial<answers.Query> }) => (
-  <a {...useFilter(filter)}>{name}</a>
-);
-
-const Filters = ({ stepName }: { stepName: string }) => {
-  const { reward, file, step } = usePage().query;
-  return (
-    <nav class="filters" aria-label="filters" tabIndex={-1}>
-      <Filter name="trainable" filter={{ trainable: true }} />
-      <Filter name="not trainable" filter={{ trainable: false }} />
-      <Filter name="truncated" filter={{ truncated: true }} />
-      <Filter name="with problems" filter={{ rule: "any" }} />
-      <SearchField />
-      {file !== undefined && <Filter name={`${file.split("/").at(-1)} ×`} filter={{ file }} />}
-      {step !== undefined && <Filter name={`${stepName} ${step} ×`} filter={{ step }} />}
-      {reward !== undefined && <Filter name={`a reward of ${numbers.formatRange(reward)} ×`} filter={{ reward }} />}
-    </nav>
-  );
-};
-
-const searchDelayMs = 250;
-
-const SearchField = () => {
-  const sought = usePage().query.text ?? "";
-  const [value, setValue] = useState(sought);
-  const field = useRef<HTMLInputElement>(null);
-  const searched = useRef(sought);
-  useEffect(() => {
-    // The own search arrives late, when the user may have typed more.
-    if (sought !== searched.current) setValue(sought);
-    searched.current = sought;
-  }, [sought]);
-  const search = () => {
-    const refusal = `at most ${numbers.formatCount(answers.maxSearchLength)} characters, found ${numbers.formatCount(value.length)}`;
-    field.current?.setCustomValidity(value.length > answers.maxSearchLength ? refusal : "");
-    if (value !== sought && field.current?.reportValidity()) {
-      searched.current = value;
-      // A filter can have changed the query since the text was typed.
-      replaceQuery({ ...parseHash(location.hash), page: 1, text: value || undefined });
-    }
-  };
-  useEffect(() => {
-    const timer = setTimeout(search, searchDelayMs);
-    return () => clearTimeout(timer);
-    // After Enter, a late search would undo what the user did since then.
-  }, [value, sought]);
-  useKeys({ "/": () => field.current?.focus() });
-  const onInput = ({ currentTarget }: { currentTarget: HTMLInputElement }) => setValue(currentTarget.value);
-  const onSubmit = (event: Event) => {
-    event.preventDefault();
-    search();
-  };
-  return (
-    <form noValidate onSubmit={onSubmit}>
-      <input
-        ref={field}
-        type="search"
-        aria-label="search text"
-        placeholder="search text"
-        value={value}
-        onInput={onInput}
-      />
-    </form>
-  );
-};
-
-export const Snippet = ({ match: { trajectory, before, text, after } }: { match: answers.SearchMatch }) => (
-  <span class="snippet">
-    trajectory {trajectory + 1}: {before}
-    <mark>{text}</mark>
-    {after}
-  </span>
-);

@@ -1,6 +1,7 @@
 /** Reads and changes the query in the URL, and handles keys. */
 import { type ComponentChildren, createContext, type RefObject } from "preact";
 import { useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { compilePattern } from "../../json/raw-json.ts";
 import { allGroups, formatQuery, parseQuery, type Query, type RewardBounds } from "../answers.ts";
 
 interface PageContext {
@@ -16,7 +17,11 @@ export const PageProvider = Context.Provider;
 
 export const usePage = () => useContext(Context);
 
-export const useSearchedText = () => usePage().query.text ?? "";
+/** Without a search, the pattern matches nothing. */
+export const useSearchedPattern = () => {
+  const { text } = usePage().query;
+  return text ? compilePattern(text) : /(?!)/;
+};
 
 export const useLink = () => {
   const { query } = usePage();

@@ -1,7 +1,7 @@
 /** Gets answers from the server, or from the data of an exported page. */
 import { useEffect, useState } from "preact/hooks";
-import { listSpellings } from "../../json/raw-json.ts";
-import { openAnswers } from "../answer-queries.ts";
+import { compileJsonPattern } from "../../json/raw-json.ts";
+import { openAnswers, parsePosition } from "../answer-queries.ts";
 import * as answers from "../answers.ts";
 import { openCharts } from "../charts.ts";
 
@@ -34,7 +34,12 @@ const maxUnitsAtOnce = 2 ** 20;
 /** The page responds between groups. */
 const searchRows = async (rows: readonly answers.GroupRow[], text: string) => {
   const found = new Set<number>();
-  const spellings = listSpellings(text);
+  const isThere = parsePosition(text);
+  for (const { group } of isThere ? rows : []) {
+    if (readGroup(group).content.members.some(({ position }) => isThere?.(position))) found.add(group);
+  }
+  if (found.size > 0) return found;
+  const pattern = compileJsonPattern(text);
   let units = 0;
   for (const { group } of rows) {
     const { trajectories, rest } = readGroup(group);
@@ -43,8 +48,7 @@ const searchRows = async (rows: readonly answers.GroupRow[], text: string) => {
       units = 0;
       await new Promise((resolve) => setTimeout(resolve));
     }
-    const isSpelled = (json: string) => spellings.some((spelled) => json.includes(spelled));
-    if ([rest, ...trajectories].some(isSpelled)) found.add(group);
+    if ([rest, ...trajectories].some((json) => pattern.test(json))) found.add(group);
   }
   return found;
 };

@@ -56,6 +56,7 @@ describe("the table and charts of the page", () => {
       ["trainable", { trainable: true }, 4],
       ["not trainable", { trainable: false }, 1],
       ["truncated", { truncated: true }, 1],
+      ["failed", { failed: true }, 1],
       ["with problems", { rule: "any" }, 2],
     ] as const) {
       await page.click(name, ".charts a, .filters a");
@@ -67,15 +68,16 @@ describe("the table and charts of the page", () => {
     }
   });
 
-  it("sort by each column, from the highest first, and in the other direction by a second click", async () => {
+  it("sort by each column, from the highest or the worst first, and in the other direction by a second click", async () => {
     const page = await openPage(html);
     const groups = () => page.textsOf("tbody td:first-child").join("");
     const orders: Record<string, readonly string[]> = {};
-    for (const name of ["group", "mean", "spread", "size", "step", "trainable", "problems"]) {
+    for (const name of ["group", "mean", "spread", "size", "step", "failed", "trainable", "problems"]) {
       await page.click(name, "th .sort");
       const first = groups();
       await page.click(name, "th .sort");
-      expect(page.attributesOf("[aria-sort]", "aria-sort").filter((sort) => sort !== "none")).toEqual(["ascending"]);
+      const second = [name === "mean" ? "descending" : "ascending"];
+      expect(page.attributesOf("[aria-sort]", "aria-sort").filter((sort) => sort !== "none")).toEqual(second);
       orders[name] = [
         first,
         groups(),
@@ -87,10 +89,11 @@ describe("the table and charts of the page", () => {
     expect([groups(), page.textsOf("[aria-sort=ascending]")]).toEqual(["12345", ["group ↑"]]);
     expect(orders).toEqual({
       group: ["54321", "12345", "group ↑"],
-      mean: ["42315", "51234", "mean ↑"],
+      mean: ["51234", "42315", "mean ↓"],
       spread: ["12534", "43521", "spread ↑"],
       size: ["12345", "23451", "size ↑"],
       step: ["42315", "12345", "step ↑"],
+      failed: ["31245", "12453", "failed ↑"],
       trainable: ["12354", "41235", "trainable ↑"],
       problems: ["24135", "13542", "problems ↑"],
     });
@@ -99,7 +102,7 @@ describe("the table and charts of the page", () => {
   it("name the columns that a narrow screen hides, also with another name of steps", async () => {
     const named = steps.replaceAll('"step":', '"policy_version":');
     const narrow = await openPage(await writePage([fileOf("steps.jsonl", named)]), { width: 240 });
-    const hidden = "trainable, problems, spread, size, finish reason, policy_version, rewards";
+    const hidden = "trainable, problems, spread, size, finish reason, failed, policy_version, rewards";
     expect(narrow.textsOf(".parts")).toEqual([`hidden columns: ${hidden}`]);
     expect(narrow.attributesOf(".parts button", "title")).toContain("sort by policy_version");
   });
@@ -109,7 +112,7 @@ describe("the table and charts of the page", () => {
     await page.type("search text", "nobody says this");
     expect([page.textsOf(".count"), page.textsOf(".rows .quiet")]).toEqual([
       ["0 of 5 groups"],
-      ["no group matches the filters and the search"],
+      ["no group contains “nobody says this” and matches the filters"],
     ]);
     await page.type("search text", "4 2");
     expect([page.query(), page.textsOf(".snippet")]).toEqual([{ trainable: true, text: "4 2" }, ["trajectory 3: 4 2"]]);
@@ -174,7 +177,7 @@ describe("the table and charts of the page", () => {
     const html = await writePage(files);
     const page = await openPage(html.replace(/("written":\{"at":"[^"]*","groups":)\d+/, "$11"));
     expect(page.textsOf(".facts + p")).toEqual([
-      "this page contains 1 of 3 groups, but the numbers and plots are those of all",
+      "this page contains 1 of 3 groups. The numbers and plots are those of all",
     ]);
     expect(page.textsOf(".facts dl div")[1]).toBe("invalid2 groups, 3 trajectories");
     expect(page.textsOf("h1")[0]).toMatch(/0\.jsonl and 1 other file$/);
@@ -201,7 +204,7 @@ describe("the table and charts of the page", () => {
     seen.push(hidden());
     await page.click("trainable", ".parts button");
     expect([...seen, hidden(), page.query()]).toEqual([
-      ...["problems", "trainable", "problems"].map((name) => `hidden columns: ${name}`),
+      ...["problems, spread", "trainable", "problems, spread"].map((name) => `hidden columns: ${name}`),
       { sort: "trainable", descending: true },
     ]);
   });
@@ -259,7 +262,7 @@ describe("the table and charts of the page", () => {
     expect(page.textsOf(".axis.x")[0]).toBe("0reward≥ 0.995");
     expect(page.attributesOf(".charts figure:first-child a", "href")).toHaveLength(24);
     await page.click("mean", "th .sort");
-    expect(page.textsOf("tbody .mean, tbody .reward")[0]).toBe("500,000");
+    expect(page.textsOf("tbody .mean, tbody .reward")[0]).toBe("0");
   });
 
   it("name files below the folder of all files, count errors of tools, and mark the end of low outliers", async () => {

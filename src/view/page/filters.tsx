@@ -1,0 +1,107 @@
+/** Draws the filters and the search. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import { parsePosition } from "../answer-queries.ts";
+import * as answers from "../answers.ts";
+import { linkTo, parseHash, replaceQuery, useFilter, useKeys, usePage } from "./navigation.tsx";
+import * as numbers from "./numbers.tsx";
+
+export const Filter = ({ name, filter }: { name: string; filter: Partial<answers.Query> }) => (
+  <a {...useFilter(filter)}>{name}</a>
+);
+
+export const Filters = ({ summary }: { summary: answers.Summary }) => {
+  const { stepName, lastStep, series, all, hasToolErrors } = summary;
+  const { reward, file, step } = usePage().query;
+  const worst: answers.Query = { ...answers.allGroups, step: lastStep ?? undefined, sort: "mean" };
+  return (
+    <nav class="filters" aria-label="filters" tabIndex={-1}>
+      <Filter name="trainable" filter={{ trainable: true }} />
+      <Filter name="not trainable" filter={{ trainable: false }} />
+      <Filter name="truncated" filter={{ truncated: true }} />
+      {all.failures > 0 && <Filter name="failed" filter={{ failed: true }} />}
+      {hasToolErrors && <Filter name="tool errors" filter={{ toolErrors: true }} />}
+      <Filter name="with problems" filter={{ rule: "any" }} />
+      {series.includes("step") && lastStep !== null && (
+        <a href={linkTo(worst)}>
+          worst of {stepName} {lastStep}
+        </a>
+      )}
+      <SearchField />
+      {file !== undefined && <Filter name={`${file.split("/").at(-1)} ×`} filter={{ file }} />}
+      {step !== undefined && <Filter name={`${stepName} ${step} ×`} filter={{ step }} />}
+      {reward !== undefined && <Filter name={`a reward of ${numbers.formatRange(reward)} ×`} filter={{ reward }} />}
+    </nav>
+  );
+};
+
+const searchDelayMs = 250;
+
+/** The search that the reader ended with Enter. */
+let enteredText: string | undefined;
+let openEnteredPosition = () => {};
+
+/** Enter opens the group at a position such as `step-6.jsonl:4`. */
+export const useEnteredPosition = (rows: readonly answers.GroupRow[] | undefined) => {
+  const { query } = usePage();
+  openEnteredPosition = () => {
+    const [only, ...others] = rows ?? [];
+    if (!only || others.length > 0 || query.text !== enteredText || !parsePosition(enteredText ?? "")) return;
+    enteredText = undefined;
+    location.assign(linkTo({ ...query, text: undefined, group: only.group + 1 }));
+  };
+  useEffect(() => openEnteredPosition(), [rows]);
+};
+
+const SearchField = () => {
+  const sought = usePage().query.text ?? "";
+  const [value, setValue] = useState(sought);
+  const field = useRef<HTMLInputElement>(null);
+  const searched = useRef(sought);
+  useEffect(() => {
+    // The own search arrives late, when the user may have typed more.
+    if (sought !== searched.current) setValue(sought);
+    searched.current = sought;
+  }, [sought]);
+  const search = () => {
+    const refusal = `at most ${numbers.formatCount(answers.maxSearchLength)} characters, found ${numbers.formatCount(value.length)}`;
+    field.current?.setCustomValidity(value.length > answers.maxSearchLength ? refusal : "");
+    if (value !== sought && field.current?.reportValidity()) {
+      searched.current = value;
+      // A filter can have changed the query since the text was typed.
+      replaceQuery({ ...parseHash(location.hash), page: 1, text: value || undefined });
+    }
+  };
+  useEffect(() => {
+    const timer = setTimeout(search, searchDelayMs);
+    return () => clearTimeout(timer);
+    // After Enter, a late search would undo what the user did since then.
+  }, [value, sought]);
+  useKeys({ "/": () => field.current?.focus() });
+  const onInput = ({ currentTarget }: { currentTarget: HTMLInputElement }) => setValue(currentTarget.value);
+  const onSubmit = (event: Event) => {
+    event.preventDefault();
+    enteredText = value;
+    search();
+    openEnteredPosition();
+  };
+  return (
+    <form noValidate onSubmit={onSubmit}>
+      <input
+        ref={field}
+        type="search"
+        aria-label="search text"
+        placeholder="search text"
+        value={value}
+        onInput={onInput}
+      />
+    </form>
+  );
+};
+
+export const Snippet = ({ match: { trajectory, before, text, after } }: { match: answers.SearchMatch }) => (
+  <span class="snippet">
+    trajectory {trajectory + 1}: {before}
+    <mark>{text}</mark>
+    {after}
+  </span>
+);
