@@ -2,8 +2,8 @@
  * Digests what a trajectory says, in any order of members and spelling of strings. A member that says nothing counts as
  * absent. Ledgers store these digests, so a change of this file needs a new version of the ledger.
  */
-import { backslash, byteAt, openBrace, openBracket, quote } from "./bytes";
-import { digestAddress, leafUse, sampledUse, unsampledUse, usesOf } from "./keys";
+import { byteAt, openBrace, openBracket, quote } from "./bytes";
+import { leafUse, sampledUse, unsampledUse, usesOf } from "./keys";
 import { escapeLength } from "./scalars";
 import { endOf, keyIdOf, nodeBytes, startOf, table } from "./table";
 
@@ -37,16 +37,7 @@ export function fingerprint(start: usize, end: usize): u32 {
 /** Returns 0 for a member that says nothing. */
 function memberDigest(key: usize, depth: u32): u64 {
   const value = key + nodeBytes;
-  return saysNothing(value) ? 0 : mix(keyDigest(key), digestOf(value, depth));
-}
-
-function keyDigest(key: usize): u64 {
-  const id = keyIdOf(key);
-  const known = load<u64>(digestAddress(id));
-  if (known !== 0) return known;
-  const digest = textDigest(startOf(key) + 1, endOf(key) - 1) + factor;
-  if (id !== 0) store<u64>(digestAddress(id), digest);
-  return digest;
+  return saysNothing(value) ? 0 : mix(textDigest(startOf(key) + 1, endOf(key) - 1) + factor, digestOf(value, depth));
 }
 
 /** True for null, and for an empty array or object. */
@@ -100,18 +91,13 @@ function textDigest(start: usize, end: usize): u64 {
 
 /** Returns the first escape `\/` or `\u…`, or `end`. */
 function findOtherSpelling(start: usize, end: usize): usize {
-  for (let from = start; from < end; from += 16) {
-    const next = v128.load(from, 1);
-    const isOther = v128.or(i8x16.eq(next, i8x16.splat(0x75)), i8x16.eq(next, i8x16.splat(0x2f)));
-    let found = i8x16.bitmask(v128.and(i8x16.eq(v128.load(from), i8x16.splat(0x5c)), isOther));
-    for (; found !== 0; found &= found - 1) {
-      const at = from + usize(ctz(found));
-      if (at >= end) return end;
-      let first = at;
-      while (first > start && byteAt(first - 1) === backslash) first--;
-      // After an odd number of backslashes, the last is escaped.
-      if (((at - first) & 1) === 0) return at;
-    }
+  for (let at = start; at < end; ) {
+    const backslashes = i8x16.bitmask(i8x16.eq(v128.load(at), i8x16.splat(0x5c)));
+    at += backslashes === 0 ? 16 : usize(ctz(backslashes));
+    if (backslashes === 0) continue;
+    const next = byteAt(at + 1);
+    if (at < end && (next === 0x75 || next === 0x2f)) return at;
+    at += 2;
   }
   return end;
 }

@@ -24,9 +24,6 @@ const slotBits: u32 = 13;
 /** Eight bytes per id: the key's address (4), length (2) and uses (2). */
 const keys: usize = memory.data(8 * 2048, 8);
 
-/** The digests of keys by id; 0 if unknown. */
-const digests: usize = memory.data(8 * 2048, 8);
-
 /** The bit of keys in `KeyUses.leafKeys`. */
 export const leafUse: u32 = 1;
 /** The bit of keys in `KeyUses.shapeTexts`. */
@@ -65,10 +62,6 @@ export function lengthOf(id: u32): usize {
   return usize(load<u16>(recordOf(id), 4));
 }
 
-export function digestAddress(id: u32): usize {
-  return digests + (usize(id) << 3);
-}
-
 /** Returns 0 for a key without an id. */
 export function idOf(at: usize, length: usize): u32 {
   return load<u32>(slotOf(at, length));
@@ -94,7 +87,6 @@ export function forgetLearnedKeys(): void {
   lastLearnedId = maxRegistered;
   learnedBytes = 0;
   memory.fill(slots, 0, 4 << slotBits);
-  memory.fill(digests, 0, 8 * usize(maxKeys));
   for (let id: u32 = 1; id <= registered; id++) store<u32>(slotOf(addressOf(id), lengthOf(id)), id);
 }
 

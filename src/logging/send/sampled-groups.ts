@@ -42,38 +42,19 @@ const joinDigests = (digests: Iterable<number>) => {
 const isReordered = (a: Float64Array, b: Float64Array) =>
   joinDigests(a) !== joinDigests(b) && joinDigests(a.toSorted()) === joinDigests(b.toSorted());
 
-/** Finds digests of the ledger among those of the input. 0 is the digest of nothing. */
-const openSearch = (digests: readonly number[]) => {
-  const last = 2 ** Math.ceil(Math.log2(1.25 * digests.length + 1)) - 1;
-  /** A marked digest is negative, and a free slot 0. */
-  const slots = new Float64Array(last + 1);
-  const slotOf = (digest: number) => {
-    let at = digest & last;
-    while (slots[at] !== 0 && slots[at] !== digest && slots[at] !== -digest) at = (at + 1) & last;
-    return at;
-  };
-  for (const digest of digests) if (digest > 0) slots[slotOf(digest)] = digest;
-  return {
-    has: (digest: number) => slots[slotOf(digest)] !== 0,
-    mark(digest: number) {
-      const at = slotOf(digest);
-      if (slots[at] !== 0) slots[at] = -digest;
-    },
-    isMarked: (digest: number) => (slots[slotOf(digest)] ?? 0) < 0,
-  };
-};
-
-/** Finds earlier groups and trajectories among those that will be sent. */
-const openUnsent = async (dataset: Groups, unsent: Uint32Array, breaks: Breaks) => {
-  const joined: number[] = [];
-  const single: number[] = [];
+/** Finds the digests of the ledger among those of the groups that will be sent. The digest of a group is negative. */
+const openSearch = async (dataset: Groups, unsent: Uint32Array, breaks: Breaks) => {
+  const wanted = new Set<number>();
+  const found = new Set<number>();
   for (const group of unsent) {
     if (breaks.isDue()) await breaks.take();
     const digests = digestsOf(dataset, group);
-    joined.push(joinDigests(digests));
-    for (const digest of digests) single.push(digest);
+    for (const digest of [-joinDigests(digests), ...digests]) wanted.add(digest);
   }
-  return { joined, single, groups: openSearch(joined), trajectories: openSearch(single) };
+  // 0 is the digest of nothing.
+  wanted.delete(0);
+  const find = (digest: number) => void (wanted.has(digest) && found.add(digest));
+  return { wanted, found, find };
 };
 
 /** @param unsent groups that will be sent */
@@ -82,21 +63,21 @@ export const reportSampledBefore = async (delivery: Delivery, unsent: Uint32Arra
   const isConverted = dataset.sources.some(({ originals }) => originals);
   if (policy.resendLogged || (unsent.length === 0 && !isConverted)) return;
   const breaks = new Breaks(tools.host.signal);
-  let search: Awaited<ReturnType<typeof openUnsent>> | undefined;
+  let search: Awaited<ReturnType<typeof openSearch>> | undefined;
   const changed = new Set<number>();
   for await (const { state, dedupKeys: keys, sampled } of recorder.allEntries()) {
     if (!isLogged(state) && !isUnknown(state)) continue;
-    search ??= await openUnsent(dataset, unsent, breaks);
+    search ??= await openSearch(dataset, unsent, breaks);
     let at = 0;
     for (const { bytes, digests } of listSampled(sampled)) {
       if (breaks.isDue(digests.byteLength)) await breaks.take();
-      for (const digest of digests) search.trajectories.mark(digest);
-      const joined = joinDigests(digests);
-      const isCandidate = bytes > 0 || search.groups.has(joined);
+      digests.forEach(search.find);
+      const joined = -joinDigests(digests);
+      const isCandidate = bytes > 0 || search.wanted.has(joined);
       const own = isCandidate ? dedupKeys.find(keys, at * dedupKeyBytes) : -1;
       at++;
       // A group of the input is no earlier version of another, and a growing input can still get the group.
-      if (own < 0 && !isGrowing) search.groups.mark(joined);
+      if (own < 0 && !isGrowing) search.find(joined);
       // The last logged request decides.
       if (own >= 0 && isLogged(state)) changed.delete(own);
       if (own < 0 || !isLogged(state) || bytes === 0 || bytes === bytesNumberOf(dataset, own)) continue;
@@ -104,15 +85,14 @@ export const reportSampledBefore = async (delivery: Delivery, unsent: Uint32Arra
     }
   }
   if (!search) return;
+  const { found } = search;
   let differently = [...changed].filter((group) => outcomes.outcomeOf(group) === "already_logged").length;
   let elsewhere = 0;
-  let row = 0;
-  for (const [at, group] of unsent.entries()) {
+  for (const group of unsent) {
     if (breaks.isDue()) await breaks.take();
-    const end = row + dataset.groups.trajectoriesOf(group);
-    if (search.groups.isMarked(search.joined[at] ?? 0)) differently++;
-    else elsewhere += search.single.slice(row, end).filter(search.trajectories.isMarked).length;
-    row = end;
+    const digests = digestsOf(dataset, group);
+    if (found.has(-joinDigests(digests))) differently++;
+    else elsewhere += digests.filter((digest) => found.has(digest)).length;
   }
   const { problems } = dataset.scan;
   if (differently > 0) problems.report("logged-differently", { groups: differently });
