@@ -69,17 +69,10 @@ export interface DatabaseOptions extends DatabaseLocation, DatabaseWaitOptions {
   isForReading?: boolean;
 }
 
-/** Reads columns by name. The functions throw Failure `database-corrupt`. */
-export interface Row {
-  readonly text: (name: string) => string;
-  readonly integer: (name: string) => number;
-  readonly bytes: (name: string) => Uint8Array;
-  readonly isNull: (name: string) => boolean;
-  readonly requireIntact: (isIntact: boolean) => void;
-}
+export type Row = ReturnType<typeof toRow>;
 
-/** Reads the columns of a driver's row. */
-export const toRow = (row: unknown, about: DescribedFile): Row => {
+/** Reads the columns of a driver's row by name. The functions throw Failure `database-corrupt`. */
+export const toRow = (row: unknown, about: DescribedFile) => {
   const damage = () => databaseCorrupt(about);
   if (typeof row !== "object" || row === null) throw damage();
   const column = <Kind>(name: string, parse: (value: unknown) => Kind | undefined): Kind => {
@@ -88,13 +81,15 @@ export const toRow = (row: unknown, about: DescribedFile): Row => {
     return value;
   };
   return {
-    text: (name) => column(name, (value) => (typeof value === "string" ? value : undefined)),
-    integer: (name) => column(name, (value) => (typeof value === "number" ? value : undefined)),
+    text: (name: string) => column(name, (value) => (typeof value === "string" ? value : undefined)),
+    integer: (name: string) => column(name, (value) => (typeof value === "number" ? value : undefined)),
     // libsql returns an `ArrayBuffer`, and pg returns a `Buffer`.
-    bytes: (name) =>
-      column(name, (value) => (isArrayBuffer(value) ? new Uint8Array(value) : isUint8Array(value) ? value : undefined)),
-    isNull: (name) => Reflect.get(row, name) === null,
-    requireIntact: (isIntact) => {
+    bytes: (name: string) =>
+      column<Uint8Array>(name, (value) =>
+        isArrayBuffer(value) ? new Uint8Array(value) : isUint8Array(value) ? value : undefined,
+      ),
+    isNull: (name: string) => Reflect.get(row, name) === null,
+    requireIntact: (isIntact: boolean) => {
       if (!isIntact) throw damage();
     },
   };

@@ -5,11 +5,13 @@ import { describeSystemCode } from "../text/sentences.ts";
 import { formatCommandLine } from "../text/shell-words.ts";
 import { formatSeconds } from "../text/units.ts";
 
-/** For failures about a file or database. The noun has no article. `moveWith` names options and variables. */
-export type DescribedFile = Readonly<{ path: string; noun: string; moveWith: string; hints?: FileHints }>;
-
-/** Ends of hints about a new file, a backup and a missing package, the sources of the password, and the option. */
-type FileHints = Readonly<Record<"ofNew" | "ofBackup" | "ofPackage" | "passwords" | "newWith", string>>;
+/**
+ * For failures about a file or database. The noun has no article. `moveWith` names options and variables. `ofNew` and
+ * `ofBackup` end hints.
+ */
+export type DescribedFile = Readonly<
+  Record<"path" | "noun" | "moveWith", string> & Partial<Record<"ofNew" | "ofBackup", string>>
+>;
 
 type FileError = DescribedFile & { code: string };
 
@@ -30,15 +32,14 @@ export const databaseLocked = (file: DescribedFile, cause?: unknown) =>
     cause,
   });
 
-const startNewHint = ({ path, noun, hints }: DescribedFile, suffix: string) => {
-  if (isDatabaseUrl(path))
-    return `start a new ${noun} in another database${hints ? ` with ${hints.newWith}${hints.ofNew}` : ""}`;
+const startNewHint = ({ path, noun, ofNew = "" }: DescribedFile, suffix: string) => {
+  if (isDatabaseUrl(path)) return `start a new ${noun} in another database with --new-ledger${ofNew}`;
   const command = formatCommandLine(["mv", path, `${path}.${suffix}`]);
-  return `move the file away (\`${command}\`) to start a new ${noun}${hints?.ofNew ?? ""}`;
+  return `move the file away (\`${command}\`) to start a new ${noun}${ofNew}`;
 };
 
 const restoreHint = (file: DescribedFile) =>
-  `restore a backup${file.hints?.ofBackup ?? ""}, or ${startNewHint(file, "damaged")}`;
+  `restore a backup${file.ofBackup ?? ""}, or ${startNewHint(file, "damaged")}`;
 
 export const databaseCorrupt = (file: DescribedFile, cause?: unknown) => {
   const hint = restoreHint(file);
@@ -52,7 +53,7 @@ export const databaseLinked = (file: DescribedFile, links: number) =>
 
 export const packageMissing = ({ code, ...file }: FileError, cause: unknown) => {
   const message = `cannot load libsql, which rollcall needs for the ${file.noun} (${code})`;
-  const hint = `reinstall rollcall on this machine, as the README describes${file.hints?.ofPackage ?? ""}`;
+  const hint = `reinstall rollcall on this machine, as the README describes`;
   return storageFailure("package-missing", file, message, { hint, cause });
 };
 
@@ -96,8 +97,7 @@ export const databaseRefused = (error: FileError) => {
   const failed = isUnlisted ? "the server accepts no such connection to" : "authentication failed for";
   const refused = isDenied ? "the database user cannot create or write the tables of" : failed;
   const grant = "grant the database user the rights to create the schema `rollcall` and to write its tables";
-  const password = `check the password in ${error.hints?.passwords ?? "the URL"}`;
-  const hint = isDenied ? grant : (serverHints[error.code] ?? password);
+  const hint = isDenied ? grant : (serverHints[error.code] ?? "check the password in ROLLCALL_LEDGER or PGPASSWORD");
   const message = `${refused} ${formatFile(error)} (${error.code})`;
   return new Failure("auth", "database-refused", message, { systemCode: error.code, hint });
 };

@@ -1,12 +1,14 @@
-/** Opens SQLite files with durable commits. */
+/** Opens SQLite files with durable commits, and databases in PostgreSQL by URL. */
 import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Database as Connection } from "libsql";
 import { ignoreErrors } from "../system/files.ts";
+import { isDatabaseUrl } from "../system/host.ts";
 import {
   type Database,
   type DatabaseOptions,
+  type DatabaseSchema,
   type FileSchema,
   listUpgrades,
   type SqlStatement,
@@ -21,6 +23,15 @@ const maxLockMs = 30_000;
 const pageBytes = 16_384;
 
 type SqliteOptions = Pick<DatabaseOptions, "path" | "host" | "canCreate" | "isForReading" | "maxWaitMs">;
+
+/**
+ * Without `canCreate`, returns undefined for a missing or empty database. `before` is the version that was found.
+ * @throws Failure
+ */
+export const openDatabase = async (schema: DatabaseSchema, options: DatabaseOptions) =>
+  isDatabaseUrl(options.path)
+    ? await (await import("./postgres.ts")).openPostgres(schema, options)
+    : await openFile(schema, options);
 
 export const openFile = async (schema: FileSchema, options: SqliteOptions) => {
   const { path, canCreate, isForReading = false } = options;

@@ -31,7 +31,7 @@ const texts = `
 storage database-linked a.db | the notes a.db has 2 names (hard links), but must have one | remove the other names (\`find / -xdev -samefile a.db\` lists them)
 storage database-locked a.db | the notes a.db is locked by another process | wait until the other process ends, then run the same command again
 storage database-corrupt b.db | the ledger b.db is damaged | restore a backup (a rerun then logs again what the backup does not contain), or move the file away (\`mv b.db b.db.damaged\`) to start a new ledger (a rerun then logs all groups again)
-storage package-missing b.db | cannot load libsql, which rollcall needs for the ledger (E) | reinstall rollcall on this machine, as the README describes, or log without a ledger with --no-ledger
+storage package-missing b.db | cannot load libsql, which rollcall needs for the ledger (E) | reinstall rollcall on this machine, as the README describes
 storage database-foreign a.db | a.db is not a rollcall notes: another program wrote it | move the file away, or choose another location with --notes
 storage database-foreign - | postgres://db/own is not a rollcall ledger: another program wrote it | choose another database, because another program owns the schema \`rollcall\` in this database
 storage database-version a.db | the notes a.db has version 4, but this rollcall expects version 3 | update rollcall, or use the version of rollcall that wrote the notes

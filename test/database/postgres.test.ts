@@ -2,7 +2,7 @@
 import { createServer, type Socket } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { DatabaseOptions, DatabaseSchema } from "../../src/database/database.ts";
-import { openDatabase } from "../../src/database/open-database.ts";
+import { openDatabase } from "../../src/database/sqlite.ts";
 import { openLedger } from "../../src/logging/ledger/ledger.ts";
 import { testHost } from "../support/host.ts";
 import { listenOnLoopback } from "../support/server.ts";

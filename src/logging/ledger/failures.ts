@@ -5,13 +5,8 @@ import { formatSeconds } from "../../text/units.ts";
 export const ledgerFile = {
   noun: "ledger",
   moveWith: "--ledger or ROLLCALL_LEDGER",
-  hints: {
-    ofNew: " (a rerun then logs all groups again)",
-    ofBackup: " (a rerun then logs again what the backup does not contain)",
-    ofPackage: ", or log without a ledger with --no-ledger",
-    passwords: "ROLLCALL_LEDGER or PGPASSWORD",
-    newWith: "--new-ledger",
-  },
+  ofNew: " (a rerun then logs all groups again)",
+  ofBackup: " (a rerun then logs again what the backup does not contain)",
 };
 
 export const ledgerMissing = (path: string, isRequired: boolean) => {

@@ -9,8 +9,8 @@ import type {
   DatabaseWaitOptions,
 } from "../../database/database.ts";
 import { isReadOnly } from "../../database/failures.ts";
-import { openDatabase } from "../../database/open-database.ts";
 import { withFileFailures } from "../../database/own-file.ts";
+import { openDatabase } from "../../database/sqlite.ts";
 import { requireCreatable } from "../../system/files.ts";
 import { isDatabaseUrl } from "../../system/host.ts";
 import * as entries from "./entries.ts";
@@ -77,35 +77,19 @@ const ledgerSchema: DatabaseSchema = {
 };
 
 /** The methods throw the failures of `Database`. */
-export interface Ledger extends Writer, Pick<Database, "path" | "isShared"> {
-  readonly created: boolean;
-  /** Undefined if this rollcall did not upgrade the ledger. */
-  readonly upgradedFrom: number | undefined;
-  readonly isIntact: Database["isFileInPlace"];
-  /** Returns the database's time in ms since 1970. Undefined for a file. */
-  readonly now: (() => number) | undefined;
-  readonly resolve: (id: string, state: ResolvedState) => Promise<boolean>;
-  readonly close: () => Promise<void>;
-  readonly entries: (filter: entries.EntryFilter) => AsyncIterable<entries.Entry>;
-  readonly scopeEntries: (scope: entries.LedgerScope, firstRow?: number) => AsyncIterable<entries.Entry>;
-  readonly entriesOfOtherAccounts: (scope: entries.LedgerScope) => AsyncIterable<entries.Entry>;
-  /** Returns the row of the scope. */
-  readonly makeScope: (scope: entries.LedgerScope) => Promise<number>;
-  readonly saveFacts: (scope: entries.LedgerScope, facts: DestinationState) => Promise<void>;
-  readonly readFacts: (scope: entries.LedgerScope) => Promise<DestinationState>;
-}
+export type Ledger = NonNullable<Awaited<ReturnType<typeof openLedger>>>;
 
 type LedgerOptions = Omit<DatabaseOptions, keyof DatabaseLocation> &
   // Sets requests of dead runs to `unknown`.
   Readonly<{ recovers?: boolean }>;
 
 /** Returns undefined if the ledger does not exist. @throws as `openDatabase` */
-export const openLedger = async (location: DatabaseLocation, options: LedgerOptions): Promise<Ledger | undefined> => {
+export const openLedger = async (location: DatabaseLocation, options: LedgerOptions) => {
   const opened = await openDatabase(ledgerSchema, { ...options, ...location });
   if (!opened) return undefined;
   const { database, before, isCopy } = opened;
   const { path, isShared, isFileInPlace: isIntact } = database;
-  const writer = isShared ? createSharedWriter(database, options.host) : createFileWriter(database);
+  const writer: Writer = isShared ? createSharedWriter(database, options.host) : createFileWriter(database);
   try {
     if (!isShared) await requireIntact(database);
     // In a shared ledger, the claims of dead runs block other runs.
@@ -114,14 +98,16 @@ export const openLedger = async (location: DatabaseLocation, options: LedgerOpti
     return {
       path,
       created: before === undefined,
+      /** Undefined if this rollcall did not upgrade the ledger. */
       upgradedFrom: isCopy || before === ledgerSchema.version ? undefined : before,
       isShared,
       isIntact,
+      /** Returns the database's time in ms since 1970. Undefined for a file. */
       now,
       ...writer,
       ...openEntries(database),
       ...openFacts(database),
-      resolve: async (id, state) => await writer.recordResolution(entries.parseId(id), state),
+      resolve: async (id: string, state: ResolvedState) => await writer.recordResolution(entries.parseId(id), state),
       close: async () => await database.close(writer.end),
     };
   } catch (thrown) {
@@ -153,21 +139,20 @@ const readClock = async (writer: Writer, { elapsed }: DatabaseWaitOptions["host"
   return clockMs === undefined ? undefined : () => Math.floor(clockMs + elapsed() - startMs);
 };
 
-const openEntries = (
-  database: Database,
-): Pick<Ledger, "entries" | "scopeEntries" | "entriesOfOtherAccounts" | "makeScope"> => ({
-  entries: (filter) => entries.selectEntries(database, filter),
-  scopeEntries: (scope, firstRow = 0) => {
+const openEntries = (database: Database) => ({
+  entries: (filter: entries.EntryFilter) => entries.selectEntries(database, filter),
+  scopeEntries: (scope: entries.LedgerScope, firstRow = 0) => {
     const values = [...entries.toScopeValues(scope), firstRow];
     const sql = `${entries.isScopeSql} AND request.id >= ?`;
     return entries.readEntries(database, { sql, values });
   },
-  entriesOfOtherAccounts: (scope) => {
+  entriesOfOtherAccounts: (scope: entries.LedgerScope) => {
     const [destination, account, ...values] = entries.toScopeValues(scope);
     const sql = "(destination, model, split, batch, has_batch) = (?, ?, ?, ?, ?) AND account <> ?";
     return entries.readEntries(database, { sql, values: [destination ?? "", ...values, account ?? ""] });
   },
-  async makeScope(scope) {
+  /** Returns the row of the scope. */
+  async makeScope(scope: entries.LedgerScope) {
     const values = entries.toScopeValues(scope);
     const make = `INSERT INTO rollcall.scope (${entries.scopeColumns}) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`;
     const find = `SELECT id FROM rollcall.scope WHERE ${entries.isScopeSql}`;
@@ -190,12 +175,12 @@ export type DestinationState = Readonly<{
   echoesKey: boolean;
 }>;
 
-const openFacts = (database: Database): Pick<Ledger, "saveFacts" | "readFacts"> => ({
-  async saveFacts({ destination, account }, { passed, refused, echoesKey }) {
+const openFacts = (database: Database) => ({
+  async saveFacts({ destination, account }: entries.LedgerScope, { passed, refused, echoesKey }: DestinationState) {
     const sizes = [passed ?? null, refused?.bytes ?? null, refused?.at ?? null];
     await database.query(saveFactsSql, [destination, account, ...sizes, echoesKey ? echoed : 0]);
   },
-  async readFacts({ destination, account }) {
+  async readFacts({ destination, account }: entries.LedgerScope): Promise<DestinationState> {
     const sql = `SELECT max_bytes, refused_bytes, refused_at, echoes_key FROM rollcall.address
       WHERE destination = ? AND account = ?`;
     const [row] = await database.query(sql, [destination, account]);

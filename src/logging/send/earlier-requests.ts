@@ -82,25 +82,16 @@ export const reportPriorRuns = (delivery: Delivery, isCounted: (group: number) =
   const { dataset, priorOutcomes, policy } = delivery;
   const { groups, scan } = dataset;
   let elsewhere = 0;
-  for (let group = 0; group < groups.count && !priorOutcomes.isEmpty(); group++) {
-    if (!isCounted(group)) continue;
-    if (priorOutcomes.wasLoggedElsewhere(group)) elsewhere++;
-  }
+  for (let group = 0; group < groups.count && !priorOutcomes.isEmpty(); group++)
+    if (isCounted(group) && priorOutcomes.wasLoggedElsewhere(group)) elsewhere++;
   if (elsewhere > 0 && policy.batch === undefined) {
     const at = new Date(priorOutcomes.loggedElsewhereAt()).toISOString();
     scan.problems.report("logged-before", { groups: elsewhere, at });
   }
 };
 
-const maxCopiedKeys = 4096;
-
 export const collectDedupKeys = (groups: Uint32Array, dedupKeys: DedupKeys): Uint8Array => {
   const keys = new Uint8Array(groups.length * dedupKeyBytes);
-  // `maxCopiedKeys` limits temporary memory.
-  for (let first = 0, end = 0; first < groups.length; first = end) {
-    const group = groups[first] ?? 0;
-    for (end = first + 1; end < first + maxCopiedKeys && groups[end] === group + end - first; ) end++;
-    keys.set(dedupKeys.slice(group, end - first), first * dedupKeyBytes);
-  }
+  for (const [at, group] of groups.entries()) keys.set(dedupKeys.slice(group, 1), at * dedupKeyBytes);
   return keys;
 };

@@ -1,7 +1,7 @@
 /** Describes the result of a run of `log`. */
 
-import { type Failure, type FailureDetails, isFailure, type Problem } from "../../failure.ts";
-import { type CheckResult, computeMetrics } from "../../rollouts/dataset/check-result.ts";
+import { type Failure, type FailureDetails, isFailure } from "../../failure.ts";
+import { computeMetrics } from "../../rollouts/dataset/check-result.ts";
 import { locateGroup } from "../../rollouts/dataset/locate.ts";
 import { countUnreadable } from "../../rollouts/dataset/read-dataset.ts";
 import { invalidInput } from "../../rollouts/rules/failures.ts";
@@ -9,8 +9,7 @@ import { toFileLine } from "../../rollouts/rules/positions.ts";
 import { createProblem } from "../../rollouts/rules/problems.ts";
 import { interrupted } from "../../system/failures.ts";
 import { ledgerReplaced } from "../ledger/failures.ts";
-import type { RequestRecorder } from "../ledger/request-recorder.ts";
-import type { Delivery, SendResult } from "./delivery.ts";
+import type { Delivery } from "./delivery.ts";
 import { type LogCounts, logPartial, logRejected, logUnknown, logUnresolved } from "./failures.ts";
 import { countByOutcome, type OutcomeCounts, type RunStatus } from "./outcome.ts";
 
@@ -22,28 +21,9 @@ interface RunEnd {
   rejectsFailure?: Failure | undefined;
 }
 
-export interface LogResult extends Pick<CheckResult, "failure" | "unreadable"> {
-  readonly status: RunStatus;
-  readonly split: string;
-  readonly groups: OutcomeCounts;
-  readonly trajectories: OutcomeCounts;
-  readonly sent: SendResult;
-  readonly rejectsFile: string | undefined;
-  /** True if the rejects file has groups and trajectories, because rollcall joined lines. */
-  readonly areRejectsMixed: boolean;
-  readonly ledger: RequestRecorder["resultFacts"];
-  readonly requests: number;
-  readonly bytes: number;
-  readonly planned: NonNullable<RunEnd["planned"]>;
-  readonly warnings: readonly Problem[];
-  readonly metrics: Readonly<Record<string, number>>;
-  readonly validGroups: number;
-}
+export type LogResult = Awaited<ReturnType<typeof composeLogResult>>;
 
-export const composeLogResult = async (
-  delivery: Delivery,
-  { stop, planned, rejectsFailure }: RunEnd,
-): Promise<LogResult> => {
+export const composeLogResult = async (delivery: Delivery, { stop, planned, rejectsFailure }: RunEnd) => {
   const { dataset, sent, rejects } = delivery;
   const { split } = delivery.policy;
   const { groups, trajectories } = countByOutcome(delivery.outcomes, dataset.groups);
@@ -56,6 +36,7 @@ export const composeLogResult = async (
     trajectories,
     sent,
     rejectsFile: rejects?.isWritten() ? rejects.path : undefined,
+    /** True if the rejects file has groups and trajectories, because rollcall joined lines. */
     areRejectsMixed: rejects?.hasJoined() === true,
     failure,
     ledger: delivery.recorder.resultFacts,

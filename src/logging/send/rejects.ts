@@ -21,17 +21,7 @@ import type { LogTools } from "./policy.ts";
 
 export const nameRejects = (firstInput: string) => `${firstInput}.rejected`;
 
-export interface RejectsFile {
-  readonly path: string;
-  readonly isWritten: () => boolean;
-  readonly countLines: () => number;
-  /** True if the lines of a group are one group, but others are trajectories. */
-  readonly hasJoined: () => boolean;
-  /** @throws Failure `rejects-exist`, or `rejects-unwritable` if `isNeeded` */
-  readonly requireWritable: (isNeeded: boolean, rejected: Uint32Array) => Promise<void>;
-  /** @throws Failure `rejects-exist`, `rejects-unwritable` */
-  readonly append: (rejected: Uint32Array) => Promise<void>;
-}
+export type RejectsFile = ReturnType<typeof openRejects>;
 
 interface RejectsOptions {
   path: string;
@@ -42,7 +32,7 @@ interface RejectsOptions {
 
 const minAbandonedAgeMs = 2000;
 
-export const openRejects = (dataset: Dataset, { path, findLedger, redact }: RejectsOptions): RejectsFile => {
+export const openRejects = (dataset: Dataset, { path, findLedger, redact }: RejectsOptions) => {
   /** The checksum of the lines that this run wrote. */
   let written: number | undefined;
   const reasonsPath = `${path}.reasons`;
@@ -80,7 +70,8 @@ export const openRejects = (dataset: Dataset, { path, findLedger, redact }: Reje
     isWritten: () => written !== undefined,
     countLines: reader.countLines,
     hasJoined: reader.hasJoined,
-    async requireWritable(isNeeded, rejected) {
+    /** @throws Failure `rejects-exist`, or `rejects-unwritable` if `isNeeded` */
+    async requireWritable(isNeeded: boolean, rejected: Uint32Array) {
       try {
         await requireReplaceable(async () => await writePieces(openRejectedLines(dataset, redact).read(rejected, [])));
         await access(dirname(path), constants.W_OK);
@@ -89,7 +80,8 @@ export const openRejects = (dataset: Dataset, { path, findLedger, redact }: Reje
         if (isNeeded || !isFailure(failure, "rejects-unwritable")) throw failure;
       }
     },
-    async append(rejected) {
+    /** @throws Failure `rejects-exist`, `rejects-unwritable` */
+    async append(rejected: Uint32Array) {
       if (rejected.length === 0) return;
       const reasons: string[] = [];
       const drafts: Draft[] = [];
@@ -178,6 +170,7 @@ const openRejectedLines = (dataset: Dataset, redact: LogTools["redact"]) => {
   let hasJoined = false;
   return {
     countLines: () => lineCount,
+    /** True if the lines of a group are one group, but others are trajectories. */
     hasJoined: () => hasJoined,
     async *read(rejected: Uint32Array, reasons: string[]) {
       const errors = indexErrorsByLine(dataset);

@@ -9,31 +9,22 @@ import { Breaks, sortWithBreaks } from "../../system/breaks.ts";
 import { type Entry, findGroups, hashScope } from "../ledger/entries.ts";
 import { OutcomeColumn, toOutcome } from "./outcome.ts";
 
-export interface Verification {
-  counts: Record<VerifiedOutcome | "read", number>;
-  isInvalid: boolean;
-  /** The entries of the groups. */
-  entries: readonly Entry[];
-  /** The first `maxProblems` problems, and the first problem of each outcome. */
-  problems: readonly Problem[];
-  problemCounts: readonly RuleCount[];
-  files: readonly FileStatus[];
-}
+export type Verification = Awaited<ReturnType<typeof verifyDataset>>;
 
+/** The first problem of each outcome is listed, too. */
 const maxProblems = 20;
 
 type FileStatus = { file: string; read: number; logged: number };
 
 /** A later outcome hides an earlier one. The groups of an unknown request can be logged twice. */
 const verifiedOutcomes = ["not_sent", "refused", "logged", "unknown", "repeated"] as const;
-type VerifiedOutcome = (typeof verifiedOutcomes)[number];
 
 /** With `isPerScope`, a group may be logged once in each scope. @throws the signal's reason */
 export const verifyDataset = async (
   dataset: Dataset,
   entries: AsyncIterable<Entry> | readonly Entry[],
   { isPerScope, signal, ...args }: { isPerScope: boolean; signal: AbortSignal } & CommandArgs,
-): Promise<Verification> => {
+) => {
   const breaks = new Breaks(signal);
   const found = await findOutcomes(await assignDedupKeys(dataset.groups, signal), entries, isPerScope, breaks);
   // If the input has an error, `log` sends nothing by default.

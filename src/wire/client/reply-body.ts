@@ -5,7 +5,6 @@ import { compactJson } from "../../json/raw-json.ts";
 import * as json from "../../json/table.ts";
 import { getErrorCode } from "../../system/files.ts";
 import { cutText, isBlank } from "../../text/sentences.ts";
-import type { ReplyHeaders } from "../contract/replies.ts";
 import type { ExchangeResult } from "./exchange.ts";
 import { TransportError } from "./transport-error.ts";
 
@@ -13,33 +12,19 @@ export type ReplyBody = Pick<ExchangeResult, "bytes" | "headers" | "error">;
 
 /** If the body cannot be decompressed, `bytes` is its decompressed beginning. */
 export const decodeBody = async <Reply extends ReplyBody>(reply: Reply, maxLength: number): Promise<Reply> => {
-  let { bytes, error } = reply;
-  const encodings = readEncodings(reply.headers);
-  if (bytes.length === 0) return reply;
-  for (const encoding of encodings.reverse()) {
-    const decoded = await decompress(bytes, encoding, maxLength);
-    bytes = decoded.bytes;
-    error ??= decoded.code === undefined ? undefined : new TransportError(decoded.code);
-  }
-  return { ...reply, bytes, error };
+  const encoding = reply.headers["content-encoding"]?.trim().toLowerCase() || "identity";
+  if (reply.bytes.length === 0 || encoding === "identity") return reply;
+  const { bytes, code } = await decompress(reply.bytes, encoding, maxLength);
+  return { ...reply, bytes, error: reply.error ?? (code === undefined ? undefined : new TransportError(code)) };
 };
-
-const readEncodings = (headers: ReplyHeaders) =>
-  (headers["content-encoding"] ?? "")
-    .toLowerCase()
-    .split(/[\s,]+/)
-    .filter((name) => name !== "" && name !== "identity");
 
 type Decoded = Readonly<{ bytes: Uint8Array; code?: string | undefined }>;
 
 const decompress = async (bytes: Uint8Array, encoding: string, maxLength: number): Promise<Decoded> => {
-  if (!/^(br|deflate|(x-)?gzip)$/.test(encoding)) return { bytes: Buffer.alloc(0), code: "UNKNOWN_ENCODING" };
-  const { createBrotliDecompress, createInflateRaw, createUnzip } = await import("node:zlib");
+  const { createBrotliDecompress, createGunzip } = await import("node:zlib");
   if (encoding === "br") return await collect(createBrotliDecompress(), bytes, maxLength);
-  const decoded = await collect(createUnzip(), bytes, maxLength);
-  // Some servers name a body without zlib's header `deflate`.
-  if (encoding !== "deflate" || decoded.code !== "BAD_ENCODING" || decoded.bytes.length > 0) return decoded;
-  return await collect(createInflateRaw(), bytes, maxLength);
+  if (encoding === "gzip" || encoding === "x-gzip") return await collect(createGunzip(), bytes, maxLength);
+  return { bytes: Buffer.alloc(0), code: "UNKNOWN_ENCODING" };
 };
 
 const collect = (decompressor: Transform, bytes: Uint8Array, maxLength: number) =>

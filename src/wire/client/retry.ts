@@ -72,10 +72,7 @@ const firstWaitMs = 500;
 const maxSingleWaitMs = 30_000;
 const minWaitMs = 50;
 
-export interface RetryBudget {
-  /** Returns false if the budget is too small. @param next the attempt after the wait */
-  readonly wait: (minMs: number | undefined, next: NextAttempt) => Promise<boolean>;
-}
+export type RetryBudget = ReturnType<typeof openRetryBudget>;
 
 type NextAttempt = Pick<Retry, "attempt"> & { readonly onWait: (retry: Retry) => void };
 
@@ -99,16 +96,17 @@ export const openReadBudget = (options: WaitOptions & Pick<ClientOptions, "isMax
 };
 
 /** Requests can wait at the same time, which counts once. */
-export const openRetryBudget = ({ host, maxWaitMs, retries = true }: WaitOptions): RetryBudget => {
+export const openRetryBudget = ({ host, maxWaitMs, retries = true }: WaitOptions) => {
   let restMs = retries ? maxWaitMs : 0;
   let lastEndMs = 0;
   return {
-    async wait(minMs = 0, { attempt, onWait }) {
+    /** Returns false if the budget is too small. @param next the attempt after the wait */
+    async wait(minMs: number | undefined, { attempt, onWait }: NextAttempt) {
       const now = host.elapsed();
       const sharedMs = Math.max(0, lastEndMs - now);
       const maxMs = restMs + sharedMs;
       const limitMs = Math.min(maxSingleWaitMs, firstWaitMs * 2 ** (attempt - 2));
-      const ms = Math.max(minMs, Math.min(Math.max(minWaitMs, host.random() * limitMs), maxMs));
+      const ms = Math.max(minMs ?? 0, Math.min(Math.max(minWaitMs, host.random() * limitMs), maxMs));
       if (maxMs <= 0 || ms > maxMs) return false;
       restMs -= Math.max(0, ms - sharedMs);
       lastEndMs = Math.max(lastEndMs, now + ms);

@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import { brotliCompressSync, deflateRawSync, gzipSync } from "node:zlib";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import type { StreamedBody } from "../../../src/wire/client/exchange.ts";
 import { logTrajectories } from "../../../src/wire/contract/endpoint.ts";
@@ -89,7 +89,6 @@ describe("a log request", () => {
     [`<!--${" ".repeat(5_000_000)}--><html>`],
     [gzipSync("<html>"), { "content-encoding": "gzip" }],
     [brotliCompressSync("<html>"), { "content-encoding": "br" }],
-    [gzipSync(deflateRawSync("<html>")), { "content-encoding": "deflate, x-gzip" }],
     ["<html>", { "content-encoding": "gzip" }],
     [gzipSync("<html>").subarray(0, 12), { "content-encoding": "gzip", "content-type": "text/html" }],
     [gzipSync(`<html>${"<br>".repeat(9)}`).subarray(0, -9), { "content-encoding": "gzip" }],

@@ -138,7 +138,6 @@ describe("the failure of a reply", () => {
       403 | log  | 1020 |                     | auth        | origin-refused      | ask the operator to allow this machine
       403 | list | area |                     | auth        | origin-refused      | ask the operator to allow this machine
       403 | list | key  |                     | auth        | credential-refused  | check inference_base_url, and any proxy
-      400 | list | port |                     | refused     | request-refused     | begin the URL with https://
       404 | log  | {}   |                     | not_found   | resource-not-found  | check the model id, and log_base_url
       404 | read | {}   |                     | not_found   | resource-not-found  | check base_url
       404 | log  | text |                     | refused     | endpoint-not-found  | check log_base_url
@@ -153,7 +152,7 @@ describe("the failure of a reply", () => {
     "says who answered %s to %s, and what to do (row %$)",
     (status, of = "", named = "", header, code, kind, hint = "") => {
       const endpoint = { list, log, read: readCall }[of] ?? list;
-      const body = { page, area, key: "no such key", port: "an HTTP request to an HTTPS server" }[named] ?? named;
+      const body = { page, area, key: "no such key" }[named] ?? named;
       const [name = "", value = ""] = header?.split(": ") ?? [];
       const facts = { status: Number(status), headers: { [name]: value }, isWebPage: body === page };
       const failure = toReplyFailure(requestTo(endpoint), { ...emptyReply, ...facts, bytes: Buffer.from(body) });
