@@ -61,7 +61,7 @@ const listReasons = (run: Notes, { stated = [], message }: TurnFacts) => [
 
 /** For turns whose format never records a finish reason. */
 export const deriveFinish = (run: Notes, callsTools: boolean) => {
-  run.note("added the missing finish_reason: `tool_calls` to turns that call tools, `stop` to other turns");
+  run.note("derived the missing finish_reason, `tool_calls` or `stop`");
   return callsTools ? derivedCalls : derivedStop;
 };
 

@@ -110,18 +110,15 @@ const formatProblem = (problem: Problem, style: TextStyle, isInMessage = false) 
   const { clean, paint, layout } = style;
   const tone = problem.severity === "error" ? "bad" : "warning";
   const frame = problem.excerpt && layout && drawFrame(problem.excerpt, tone, style, layout);
-  const others = formatHangingLines(formatOthers(problem), style, frame?.indent);
-  if (isInMessage) return [...(frame?.lines ?? []), ...others];
+  const advice = isInMessage ? "" : nameProgram(problem.advice ?? "");
+  const hanging = [formatOthers(problem), advice].filter(Boolean).join("; ");
+  const below = [...(frame?.lines ?? []), ...formatHangingLines(hanging, style, frame?.indent)];
+  if (isInMessage) return below;
   const [severity, rule] = [`${problem.severity}:`, `[${problem.rule}]`];
   const text = toPlainLine(clean(`${positionPrefix(problem)}${severity} ${formatMessage(problem)} ${rule}`));
   const header = foldText(text, style);
   const painted = header.endsWith(rule) ? header.slice(0, -rule.length) + paint("faint", rule) : header;
-  return [
-    painted.replace(severity, () => paint(tone, severity)),
-    ...(frame?.lines ?? []),
-    ...others,
-    ...formatHangingLines(nameProgram(problem.advice ?? ""), style, frame?.indent, layout ? "= " : ""),
-  ];
+  return [painted.replace(severity, () => paint(tone, severity)), ...below];
 };
 
 const toPlainLine = (text: string) => toOneLine(text).replace(/\s/g, " ");
@@ -136,7 +133,7 @@ const formatMessage = ({ path = [], from, column, message }: Problem) => {
 
 /** For consecutive positions in the problem's file, shows the file once. */
 const formatOthers = ({ file, others }: Problem) => {
-  if (!others) return undefined;
+  if (!others) return "";
   const { count, positions } = others;
   const isOwn = (position = "") => position.startsWith(`${file}:`);
   const shown = positions.map((position, at) =>
@@ -150,12 +147,12 @@ const formatOthers = ({ file, others }: Problem) => {
 
 const minFrameColumns = 8;
 
-const formatHangingLines = (text = "", { clean, layout }: TextStyle, indent = 2, lead = "") => {
+const formatHangingLines = (text: string, { clean, layout }: TextStyle, indent = 2) => {
   if (text === "") return [];
   const line = toPlainLine(clean(text));
   if (!layout) return [`${" ".repeat(indent)}${line}`];
-  const parts = layout.foldSentence(line, layout.columns - indent - lead.length, 0);
-  return parts.map((part, at) => " ".repeat(indent) + (at === 0 ? lead : "").padEnd(lead.length) + part);
+  const parts = layout.foldSentence(line, layout.columns - indent - 2, 0);
+  return parts.map((part, at) => " ".repeat(indent) + (at === 0 ? "= " : "  ") + part);
 };
 
 const drawFrame = (excerpt: Excerpt, tone: Tone, style: TextStyle, layout: TextLayout) => {

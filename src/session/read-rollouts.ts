@@ -99,13 +99,15 @@ const maxUnreadPaths = 20;
 /** A person reads about two lines of a terminal. */
 const maxUnreadLength = 110;
 
-const formatUnreadKeys = (unread: readonly { path: string; count: number }[], isJson: boolean) => {
-  const total = unread.reduce((sum, { count }) => sum + count, 0);
-  const paths = unread.map(({ path, count }) => `${shortenName(path)} (${count})`);
-  const verb = total === 1 ? "value was" : "values were";
+const formatCounted = ([text, count]: readonly [string, number]) => (count === 1 ? text : `${text} (${count} times)`);
+
+const formatUnreadKeys = (unread: readonly string[], isJson: boolean) => {
+  if (unread.length === 0) return [];
+  const paths = unread.map(shortenName);
   let shown = 1;
   while (shown < paths.length && paths.slice(0, shown + 1).join(", ").length <= maxUnreadLength) shown++;
-  return `${total} ${verb} not converted: ${formatList(paths, isJson ? maxUnreadPaths : shown)}`;
+  const listed = formatList(paths, isJson ? maxUnreadPaths : shown);
+  return `did not convert ${pluralize(paths.length, "key")}: ${listed}`;
 };
 
 /** A parser of reasoning can take whole answers, and their rewards are then not those of the answers. */
@@ -120,39 +122,37 @@ const describeSilent = ({ silent, reward }: rollouts.Dataset["scan"]["tally"]) =
 };
 
 export const printInputNotes = ({ screen }: Context, dataset: rollouts.Dataset, typed: InputOptions) => {
-  const notes = listInputNotes(dataset, typed, screen.isJson);
-  notes.forEach(screen.notice);
+  const { facts, others } = listInputNotes(dataset, typed, screen.isJson);
+  const notes = [...facts, ...others];
+  // A person sees in one line how the input was read.
+  const lines = screen.isJson ? notes : [facts.join("; "), ...others].filter(Boolean);
+  lines.forEach(screen.notice);
   return notes;
 };
 
 const listInputNotes = (dataset: rollouts.Dataset, typed: InputOptions, isJson: boolean) => {
-  const listed: string[] = [];
-  const notice = (text: string) => void listed.push(text);
-  const { conversion, scan, sources } = dataset;
+  const { conversion, scan, sources, joinedGroups = 0, note: lacks = [] } = dataset;
   const { groupBy, rewardFrom, rewards } = typed;
-  if (conversion) {
-    const { formats, notes } = conversion;
-    for (const { format, files, groups } of formats) {
-      const isInput = sources.length === 1 && files.length === 1;
-      const subject = isInput ? "the input was" : pluralize(files.length, "file was", "files were");
-      notice(`${subject} read as ${format.title} (--from ${format.name}), ${groups}`);
-    }
-    // If no group is valid, the errors matter, and the notes would hide them.
-    if (dataset.groups.count > 0 && dataset.groups.valid().next().done === true) return listed;
-    for (const [text, count] of notes) notice(count === 1 ? text : `${text} (${count} times)`);
-    if (conversion.unread.length > 0) notice(formatUnreadKeys(conversion.unread, isJson));
-  }
+  const readings = (conversion?.formats ?? []).map(({ format, files, groups }) => {
+    const isInput = sources.length === 1 && files.length === 1;
+    const subject = isInput ? "the input was" : pluralize(files.length, "file was", "files were");
+    return `${subject} read as ${format.title} (--from ${format.name}), ${groups}`;
+  });
+  // If no group is valid, the errors matter, and the notes would hide them.
+  if (conversion && dataset.groups.count > 0 && dataset.groups.valid().next().done === true)
+    return { facts: readings, others: [] };
+  const { notes = [], unread = [] } = conversion ?? {};
+  const facts = [...readings, lacks, Array.from(notes, formatCounted), formatUnreadKeys(unread, isJson)].flat();
+  const others: string[] = [];
   const rewardOption = rewardFrom === undefined ? "--rewards" : "--reward-from";
   if (!conversion && scan.problems.errors === 0 && (rewardFrom ?? rewards) !== undefined)
-    notice(`${rewardOption} has no effect: the input is in rollcall's format`);
-  const { joinedGroups = 0, note } = dataset;
-  if (note !== undefined) notice(note);
+    others.push(`${rewardOption} has no effect: the input is in rollcall's format`);
   const silent = describeSilent(scan.tally);
-  if (silent !== undefined) notice(silent);
+  if (silent !== undefined) others.push(silent);
   const joined = pluralize(joinedGroups, "group consists", "groups consist");
-  if (joinedGroups > 0) notice(`with --group-by, ${joined} of trajectories from several files`);
+  if (joinedGroups > 0) others.push(`with --group-by, ${joined} of trajectories from several files`);
   const isGroupedByKey = conversion?.formats.some(({ format }) => format.isGrouped !== true) ?? false;
   if (groupBy !== undefined && !isGroupedByKey && scan.shapes.size > 0 && !scan.shapes.has("trajectories"))
-    notice(`--group-by ${groupBy.join() || "''"} has no effect: the input is already grouped`);
-  return listed;
+    others.push(`--group-by ${groupBy.join() || "''"} has no effect: the input is already grouped`);
+  return { facts, others };
 };

@@ -267,7 +267,7 @@ describe("the turns of a row", () => {
       ]) {
         const notes: string[] = [];
         expect(read(notes)).toBe(`a ${finish}`);
-        expect(notes.filter((note) => !note.startsWith("added the missing finish_reason"))).toEqual(expected);
+        expect(notes.filter((note) => !note.startsWith("derived the missing finish_reason"))).toEqual(expected);
       }
   });
 

@@ -38,7 +38,7 @@ export const formatLacks = ({ sources, scan, groups }: IndexedGroups, lacks: Not
   for (const { lack, files, otherParts = 0 } of lacks) {
     if (scan.problems.strictness.allowed.has(lack)) continue;
     const names = [...files].flatMap((file) => (sources[file] ? filesOf(sources[file]) : [])).map(formatInputName);
-    const isInput = names.length > 1 && files.size === countFiles();
+    const isInput = files.size === countFiles();
     if (names.length > 0)
       add(isInput ? "the input has" : `${formatList(names, 3)} ${names.length > 1 ? "have" : "has"}`, noted[lack]);
     const isOfGroups = lack === "zero-variance-group";

@@ -31,10 +31,8 @@ export const harbor: Format = {
 
 const convertRollouts = (run: FormatRun, record: SourceRecord) => {
   const { value, file } = record;
-  if (!value.has("trial_name") && value.has("stats")) {
-    run.note("skipped the result of a job, because a job is not a trial");
-    return [];
-  }
+  // The result of a job is not a trial.
+  if (!value.has("trial_name") && value.has("stats")) return undefined;
   const task = value.get("task_checksum") ?? value.get("task_name");
   if (!task) throw value.error("task_checksum and task_name are missing, so the group is unknown");
   record.group = {

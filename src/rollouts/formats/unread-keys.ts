@@ -14,7 +14,6 @@ const maxPathLength = 200;
 class KeyPath {
   readonly path: string;
   readonly below = new Map<string | number, KeyPath>();
-  count = 0;
   /** The bytes of the values that differ from the value before. */
   information = 0;
   #last = "";
@@ -35,8 +34,7 @@ class KeyPath {
     return child;
   }
 
-  add({ bytes, span: { start, end }, numberCount = 1 }: Value) {
-    this.count += numberCount;
+  add({ bytes, span: { start, end } }: Value) {
     const text = bytes.toString("latin1", start, Math.min(end, start + maxComparedBytes));
     if (text !== this.#last) this.information += end - start;
     this.#last = text;
@@ -89,10 +87,10 @@ export class UnreadKeys {
     const informationOf = ({ path, information }: KeyPath) => (tokenIds.test(path) ? 0 : information);
     const rank = ({ path }: KeyPath) =>
       Number(isKnownColumn(path.slice(path.lastIndexOf(".") + 1).replace(/(?:\[\])+$/, "")));
-    const unread = paths
-      .filter(({ count }) => count > 0)
-      .sort((a, b) => rank(b) - rank(a) || informationOf(b) - informationOf(a));
-    return unread.map(({ path, count }) => ({ path, count }));
+    return paths
+      .filter(({ information }) => information > 0)
+      .sort((a, b) => rank(b) - rank(a) || informationOf(b) - informationOf(a))
+      .map(({ path }) => path);
   }
 
   /** Returns the last value first. Values can be nested too deeply for a recursive function. */

@@ -30,9 +30,9 @@ describe("rollcall check on a terminal", () => {
     const { code, lines: seen } = await onTerminal(filesOf(lines.join("\n")), 100);
     expect(code).toBe(3);
     expect(seen.filter((line) => /^ +│ +\^+$/.test(line))).toHaveLength(2);
-    const at = seen.findIndex((line) => /and 49 more: \S+:2, 3, 4, 5, 6, 7, …/.test(line));
-    expect(seen[at + 1]).toContain("= write 1 without quotes");
-    expect(seen.join("\n")).toMatch(/and 9 more: \S+:52,/);
+    const text = seen.join(" ").replace(/\s+/g, " ");
+    expect(text).toMatch(/= and 49 more: \S+:2, 3, 4, 5, 6, 7, …; write 1 without quotes/);
+    expect(text).toMatch(/and 9 more: \S+:52,/);
   });
 
   it("shows the columns of several problems on one line", async () => {

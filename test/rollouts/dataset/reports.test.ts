@@ -180,7 +180,7 @@ it("unreadable lines and unreadable records of other tools are counted together"
 });
 
 it.each<[kinds: string, note: string | undefined, ...args: readonly string[]]>([
-  ["bare", "1 has no log probabilities"],
+  ["bare", "the input has no log probabilities"],
   ["scored", undefined],
   ["bare bare", "the input has no log probabilities"],
   ["bare scored bare", "1, 3 have no log probabilities"],

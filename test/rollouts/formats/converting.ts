@@ -132,7 +132,8 @@ export const notesHere = async (content: Files[string], args: readonly string[] 
   const { stdout } = await runHere(["check", file, "--json", "--fields", "notes", ...args]);
   const { notes }: { notes: readonly string[] } = JSON.parse(stdout);
   return notes.filter(
-    (note) => !/^the input was read as|^added the missing finish_reason|^\d+ values? |no log probabilities/.test(note),
+    (note) =>
+      !/^the input was read as|^derived the missing finish_reason|^did not convert|no log probabilities/.test(note),
   );
 };
 

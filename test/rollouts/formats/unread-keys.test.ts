@@ -14,7 +14,7 @@ const convert = async (file: string, words: readonly string[]) => {
   const args = ["convert", file, "--out", out, "--json", "--fields", "notes", ...words];
   const { code, stdout, stderr } = await runHere(args, { env: newHome() });
   const text = existsSync(out) ? readFileSync(out, "utf8") : "";
-  return { code, stderr, text, note: /"\d+ values? (?:was|were) not converted: [^"]*"/.exec(stdout)?.[0] ?? "" };
+  return { code, stderr, text, note: /"did not convert \d+ keys?: [^"]*"/.exec(stdout)?.[0] ?? "" };
 };
 
 describe("the note about keys without a place in a trajectory", () => {
@@ -25,17 +25,17 @@ describe("the note about keys without a place in a trajectory", () => {
     writeFileSync(file, marked.map((record) => JSON.stringify(record)).join("\n"));
     const { code, stderr, text, note } = await convert(file, wordsOf(name));
     expect({ code, stderr }).toEqual({ code: 0, stderr });
-    expect([note, text.includes("mark-0-") || /\bown \(\d+\)/.test(note)]).toEqual([note, true]);
+    expect([note, text.includes("mark-0-") || /\bown\b/.test(note)]).toEqual([note, true]);
   });
 
-  it("counts a value that is nested more deeply than the stack", async () => {
+  it("names a value that is nested more deeply than the stack", async () => {
     const depth = 20_000;
     const file = join(mkdtempSync(join(tmpdir(), "unread-")), "rows.jsonl");
     const deep = `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
     const messages = '[{"role":"user","content":"q"},{"role":"assistant","content":"a"}]';
     writeFileSync(file, `{"messages":${messages},"reward":1,"metadata":${deep}}\n`);
     const { code, note } = await convert(file, []);
-    expect([code, note]).toEqual([0, expect.stringMatching(/1 value was not converted: metadata\.a\.a.* \(1\)/)]);
+    expect([code, note]).toEqual([0, expect.stringMatching(/did not convert 1 key: metadata\.a\.a/)]);
   });
 
   it("lists keys by the bytes of values that differ from the value before, and token ids last", async () => {
@@ -46,6 +46,6 @@ describe("the note about keys without a place in a trajectory", () => {
     const file = join(mkdtempSync(join(tmpdir(), "unread-")), "rows.jsonl");
     writeFileSync(file, rows.map((own, reward) => JSON.stringify({ messages, reward, own })).join("\n"));
     const { note } = await convert(file, []);
-    expect(note).toContain(": own.id (2), own.same (2), own.n[] (4), own.tags[] (2), own.prompt_token_ids[] (99)");
+    expect(note).toContain(": own.id, own.same, own.n[], own.tags[], own.prompt_token_ids[]");
   });
 });

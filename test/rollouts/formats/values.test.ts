@@ -359,7 +359,7 @@ itTells("a rollout is told with %s", [
   ["data after a list", { "a.json": `[${JSON.stringify(trl())}] x` }, "other data follows the list of records"],
   ["a task of no name", { "result.json": '{"a":1}' }, "so the group is unknown", "--from harbor"],
   ["another role", [trl({ prompt: [{ role: "tutor", content: "q" }], completion: [said("a")] })], "[unknown-role]"],
-  ["a decoded prompt", [trl({ step: 0, advantage: 0 })], "note: converted each prompt to one message"],
+  ["a decoded prompt", [trl({ step: 0, advantage: 0 })], "; converted each prompt to one message"],
   [
     "a NaN of several completions",
     ['{"prompt":"q","completions":["a","b"],"rewards":[1,0],"more":NaN}'],
