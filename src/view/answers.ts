@@ -1,4 +1,4 @@
-/** The query in the page's URL, and the types of answers. In a query, `page`, `group` and `trajectory` count from 1. */
+/** The query in the page's URL, and the types of answers. In a query, all numbers but rewards count from 1. */
 import type { FailureLocation, Problem } from "../failure.ts";
 import { isObject, type JsonObject, parseJson } from "../json/raw-json.ts";
 import type { FactValues } from "../rollouts/facts.ts";
@@ -46,6 +46,7 @@ const members = {
   text: isText,
   group: isOrdinal,
   trajectory: isOrdinal,
+  message: isOrdinal,
 };
 
 type QueryMember<Check> = Check extends (value: unknown) => value is infer Value ? Value : never;
@@ -77,7 +78,7 @@ export const selectView = ({ group, trajectory }: Query) =>
   trajectory !== undefined ? "trajectory" : group !== undefined ? "group" : "groups";
 
 /** Returns the filters and the search alone. */
-export const filtersOf = ({ group, trajectory, ...filters }: Query): Query => ({
+export const filtersOf = ({ group, trajectory, message, ...filters }: Query): Query => ({
   ...filters,
   ...allGroups,
 });
@@ -85,7 +86,7 @@ export const filtersOf = ({ group, trajectory, ...filters }: Query): Query => ({
 /** The parent of a filtered table is the table of all groups. */
 export const parentQuery = (query: Query): Query => {
   const view = selectView(query);
-  if (view !== "groups") return { ...query, [view]: undefined };
+  if (view !== "groups") return { ...query, message: undefined, [view]: undefined };
   const { sort, descending, page } = query;
   return { sort, descending, page: formatQuery(filtersOf(query)) === "{}" ? page : 1 };
 };

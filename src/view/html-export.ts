@@ -10,7 +10,7 @@ import type { ViewInput } from "./group-content.ts";
 import conversationStyle from "./page/conversation.css?raw";
 import pageScript from "./page/main.tsx?page";
 import baseStyle from "./page/page.css?raw";
-import { readSession } from "./session.ts";
+import { openSession } from "./session.ts";
 
 export { pageScript };
 export const pageStyle = `${baseStyle}${conversationStyle}`;
@@ -44,7 +44,8 @@ const pageStart = "<!doctype html>\n<!-- a page by rollcall view -->\n";
 
 /** @throws Failure `input-changed`; the signal's reason */
 export const exportPage = async (input: ViewInput, { now, signal }: Host, redactJson: (json: string) => string) => {
-  const { store } = await readSession(input, signal);
+  const { store, finish } = openSession(input.dataset, input.groupBy, signal);
+  await finish(input);
   const breaks = new Breaks(signal);
   const formatBlock = async (id: string, value: PageData | GroupData) => {
     const pieces = [`<script type="application/json" id="${id}">`];

@@ -97,13 +97,6 @@ const unfinished = { notes: [], findings: [], rules: [], series: [], all: { ...u
 /** Later groups hardly change the scale, which is final after `finish`. */
 const maxScaledGroups = 4000;
 
-/** @throws the signal's reason */
-export const readSession = async (input: ViewInput, signal: AbortSignal) => {
-  const session = openSession(input.dataset, input.groupBy, signal);
-  await session.finish(input);
-  return session;
-};
-
 /** Also sets the rules of each group. */
 const listFindings = (dataset: Dataset, groups: readonly GroupFacts[]) => {
   const findSubject = openSubjects(dataset);

@@ -14,7 +14,7 @@ import { type Host, waitForAbort } from "../system/host.ts";
 import * as answers from "./answers.ts";
 import type { ReadInput, ViewInput } from "./group-content.ts";
 import { formatDocument, formatPolicy, pageScript, pageStyle } from "./html-export.ts";
-import { openSession, readSession, type ViewSession } from "./session.ts";
+import { openSession, type ViewSession } from "./session.ts";
 
 /** A URL can contain the searched text. Each UTF-16 unit takes up to 9 characters, such as `%E2%82%AC`. */
 const maxHeaderBytes = 9 * answers.maxSearchLength + 2 ** 16;
@@ -73,13 +73,15 @@ const openShownInput = ({ signal }: Host) => {
     reads++;
   };
   const showNext = async (read: ReadInput) => {
-    const next = await read();
-    if (ending.signal.aborted) return await next.dataset.close();
-    const previous = session === growing ? undefined : session;
+    const nextInput = await read();
+    if (ending.signal.aborted) return await nextInput.dataset.close();
+    const previous = session;
+    const next = growing ?? openSession(nextInput.dataset, nextInput.groupBy, signal);
     progress = progressOf("summing up");
-    if (growing) await growing.finish(next);
-    else show(await readSession(next, signal));
-    [input, growing, failure, progress] = [next, undefined, undefined, undefined];
+    await next.finish(nextInput);
+    [input, growing, failure, progress] = [nextInput, undefined, undefined, undefined];
+    if (next === previous) return;
+    show(next);
     await previous?.close();
   };
   const answerState = () => {

@@ -25,6 +25,101 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect([raw.split("\n").length > 100, JSON.parse(raw)]).toEqual([true, JSON.parse(body)]);
   });
 
+  const reply = (message: object, finish_reason = "stop") => {
+    return { finish_reason, index: 0, message: { role: "assistant", content: null, ...message } };
+  };
+  const callOf = (id: string, args: object) => {
+    return { id, type: "function", function: { name: "run", arguments: JSON.stringify(args) } };
+  };
+  const thoughts = Array.from({ length: 60 }, (_, at) => `thought ${at}`).join("\n");
+  const code = "def f(x):\n    return x";
+  const work = [
+    { role: "user", content: "question" },
+    ...[0, 1].flatMap((at) => [
+      reply({
+        content: `try ${at}`,
+        reasoning_content: thoughts,
+        tool_calls: [callOf(`a${at}`, { code, n: 12, to: "x" })],
+      }),
+      { role: "tool", tool_call_id: `a${at}`, content: "Error: no such file" },
+      reply({ tool_calls: [callOf(`b${at}`, { command: "ls -l" })] }),
+      { role: "tool", tool_call_id: `b${at}`, content: "file\n".repeat(60) },
+    ]),
+    reply({ reasoning_content: thoughts }, "length"),
+  ];
+  const openWork = async (query: object) => {
+    const trajectories = [0, 1].map((reward) => ({ messages_and_choices: work, reward }));
+    return await openPageAt(query, [fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
+  };
+
+  it("shows the last words of an answer that was cut off, first words in the outline, and lines of arguments", async () => {
+    const { page } = await openWork({ group: 1, trajectory: 1 });
+    const end = page.locator(".talk .entry").last();
+    expect((await end.locator("pre").innerText()).split("\n").map((line) => line.replace("… ", ""))).toEqual(
+      thoughts.split("\n").slice(-12),
+    );
+    await end.getByText("cut off here").waitFor();
+    expect(await page.locator(".outline button").allInnerTexts()).toEqual(
+      expect.arrayContaining([
+        "2 assistant error: calls run: try 0",
+        expect.stringMatching(/^10 assistant thought 0\s/),
+      ]),
+    );
+    const lines = page.locator(".talk .call > pre");
+    expect((await lines.allInnerTexts()).slice(0, 4)).toEqual([`code:\n${code}`, "n: 12", "to: x", "ls -l"]);
+    await page.getByRole("button", { name: "raw JSON" }).click();
+    expect(await page.locator(".raw").innerText()).toContain(JSON.stringify(JSON.stringify({ command: "ls -l" })));
+  });
+
+  it("opens and closes all folds by e, also after a reload, and shows equal trajectories once", async () => {
+    const { page } = await openWork({ group: 1 });
+    await expect.poll(async () => await page.locator(".common[open] .entry").count()).toBe(6);
+    expect(await page.locator(".column .entry").count()).toBe(0);
+    const closed = page.locator(".entry details:not([open]), .more[aria-expanded=false]");
+    await expect.poll(async () => await closed.count()).toBeGreaterThan(3);
+    await pressKeys(page, "e");
+    await expect.poll(async () => await closed.count()).toBe(0);
+    await page.reload();
+    await page.locator(".common .entry").last().waitFor();
+    expect(await closed.count()).toBe(0);
+    await pressKeys(page, "e");
+    await expect.poll(async () => await closed.count()).toBeGreaterThan(3);
+  });
+
+  it("opens a message by its number, copies it, jumps between errors by [ and ], and follows in the outline", async () => {
+    const { page } = await openWork({ group: 1 });
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    const focused = async () => await page.evaluate("document.activeElement.getAttribute('aria-label')");
+    await page.getByRole("link", { name: "to message 8" }).click();
+    await expect.poll(focused).toBe("message 8, assistant");
+    const entry = page.locator(".talk .entry:focus");
+    expect(await entry.locator(".more[aria-expanded=true]").count()).toBe(1);
+    const current = async () => await page.locator(".outline [aria-current]").innerText();
+    await expect.poll(current).toMatch(/^8 /);
+    await entry.getByRole("button", { name: "copy" }).click();
+    expect(await page.evaluate("navigator.clipboard.readText()")).toBe(
+      `run\n${JSON.stringify({ command: "ls -l" })}\n${"file\n".repeat(60)}`,
+    );
+    await pressKeys(page, "[");
+    await expect.poll(focused).toBe("message 6, assistant");
+    await pressKeys(page, "[");
+    await expect.poll(focused).toBe("message 2, assistant");
+    await pressKeys(page, "[", "]", "]");
+    await expect.poll(focused).toBe("message 6, assistant");
+    await page.evaluate("scrollTo(0, 0)");
+    await expect.poll(current).toMatch(/^1 /);
+  });
+
+  it("has targets of 24 pixels", async () => {
+    const { page } = await openWork({ group: 1, trajectory: 1 });
+    await page.locator(".talk .entry").first().waitFor();
+    const small = `[...document.querySelectorAll("main :is(a, button, summary)")].filter((one) => {
+      const { width, height } = one.getBoundingClientRect();
+      return width > 0 && (width < 24 || height < 24);
+    }).map((one) => one.outerHTML)`;
+    expect(await page.evaluate(small)).toEqual([]);
+  });
+
   it("starts j and k at the visible messages if no message has the focus", async () => {
     const messages = Array.from({ length: 90 }, () => ({ role: "user", content: "word\nword" }));
     const trajectories = [0, 1].map((reward) => ({ messages_and_choices: messages, reward }));

@@ -174,6 +174,6 @@ describe.skipIf(chromium === undefined)("the first page with steps", { tags: "br
     await page.getByText("hidden columns:").waitFor();
     await page.locator(".rows td.words a").first().click();
     await page.locator(".members").waitFor();
-    expect(await page.evaluate("document.querySelector('.members').scrollWidth")).toBeLessThanOrEqual(358);
+    expect(await page.evaluate("document.querySelector('.members').scrollWidth")).toBeLessThanOrEqual(360);
   });
 });

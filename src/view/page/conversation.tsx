@@ -1,13 +1,14 @@
 /** Draws conversations, and folds long texts. */
 import type { ComponentChildren } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { type ContentPart, type Media, type ToolCall, type Turn, toTurns } from "../../conversation/turns.ts";
 import * as raw from "../../json/raw-json.ts";
+import { isCutOff } from "../../rollouts/facts.ts";
 import { countCharacters, cutText } from "../../text/sentences.ts";
 import type { Finding } from "../answers.ts";
-import { useSearchedPattern } from "./navigation.tsx";
+import { useLink, usePage, useSearchedPattern } from "./navigation.tsx";
 import { formatCount } from "./numbers.tsx";
-import { ProblemList } from "./problems.tsx";
+import { CopyButton, ProblemList } from "./problems.tsx";
 
 export const useTrajectory = (json: string | undefined) => useMemo(() => parseTrajectory(json), [json]);
 
@@ -22,7 +23,7 @@ const parseTrajectory = (json = "") => {
   };
 };
 
-const linesBeforeFold = { prompt: 3, result: 10, text: 40 };
+const linesBeforeFold = { prompt: 3, result: 10, thought: 12, text: 40 };
 const charactersPerLine = 95;
 
 const cutLines = (text: string, lines: number) => {
@@ -30,24 +31,35 @@ const cutLines = (text: string, lines: number) => {
   return text.length <= start.length * 1.2 ? text : start;
 };
 
+const lastLines = (text: string, lines: number) => {
+  const end = text.split("\n").slice(-lines).join("\n");
+  return end.slice(-lines * charactersPerLine).replace(/^[\udc00-\udfff]/, "");
+};
+
 interface LongTextProps {
   text: string;
   kind?: "prose" | "raw";
   lines?: number | undefined;
+  /** True if the fold shows the last lines. */
+  isEnd?: boolean;
 }
 
-export const LongText = ({ text, kind, lines = linesBeforeFold.text }: LongTextProps) => {
+export const LongText = ({ text, kind, lines = linesBeforeFold.text, isEnd = false }: LongTextProps) => {
   const sought = useSearchedPattern();
-  const start = cutLines(text, lines);
-  const [isWhole, setWhole] = useState(!sought.test(start) && sought.test(text));
-  const shown = isWhole ? text : start;
+  const { isUnfolded } = usePage();
+  const part = (isEnd ? lastLines : cutLines)(text, lines);
+  const isOpened = isUnfolded || (!sought.test(part) && sought.test(text));
+  const [isWhole, setWhole] = useState(isOpened);
+  useEffect(() => setWhole(isOpened), [isUnfolded]);
+  const shown = isWhole ? text : part;
   return (
     <>
       <pre class={kind}>
+        {shown !== text && isEnd && "… "}
         {kind === "prose" ? <Prose text={shown} /> : <MarkedText text={shown} />}
-        {shown !== text && " …"}
+        {shown !== text && !isEnd && " …"}
       </pre>
-      {start !== text && (
+      {part !== text && (
         <button type="button" class="more" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
           {isWhole ? "show less" : `show all ${formatCount(countCharacters(text))} characters`}
         </button>
@@ -78,12 +90,13 @@ const MarkedText = ({ text }: { text: string }) => {
   return pieces.map((piece, at) => (at % 2 === 1 ? <mark key={at}>{piece}</mark> : piece));
 };
 
-type FoldProps = { title: string; text: string; class?: string; children: ComponentChildren };
+type FoldProps = { title: string; text: string; class?: string; isOpen?: boolean; children: ComponentChildren };
 
-export const Fold = ({ title, text, children, ...attributes }: FoldProps) => {
+export const Fold = ({ title, text, isOpen = false, children, ...attributes }: FoldProps) => {
   const sought = useSearchedPattern();
+  const { isUnfolded } = usePage();
   return (
-    <details {...attributes} open={sought.test(text)}>
+    <details {...attributes} open={isOpen || isUnfolded || sought.test(text)}>
       <summary>{title}</summary>
       {children}
     </details>
@@ -125,32 +138,44 @@ export const textOfParts = (parts: readonly ContentPart[] = []): string => parts
 
 export const summarizeTurn = ({ parts }: Turn) => {
   const calls = parts.flatMap((part) => (part.kind === "call" ? (part.name ?? "?") : []));
-  if (calls.length > 0) return `calls ${calls.join(", ")}`;
-  return cutText(textOfParts(parts.filter(({ kind }) => kind !== "thought" && kind !== "other")), 200);
+  const textOf = (...hidden: readonly string[]) => textOfParts(parts.filter(({ kind }) => !hidden.includes(kind)));
+  const words = cutText(textOf("call", "thought", "other").trim() || textOf("call", "other"), 200);
+  return calls.length === 0 ? words : `calls ${calls.join(", ")}${words && `: ${words}`}`;
 };
 
 interface ConversationProps {
+  /** The number of the trajectory, from 1. */
+  trajectory: number;
   turns: readonly Turn[];
   findings?: readonly Finding[];
 }
 
-export const Conversation = ({ turns, findings = [] }: ConversationProps) => (
+export const Conversation = ({ turns, ...shown }: ConversationProps) => (
   <ol class="conversation">
     {turns.map((turn) => (
-      <Message key={turn.at} turn={turn} findings={findings} />
+      <Message key={turn.at} {...shown} turn={turn} />
     ))}
   </ol>
 );
 
-const toggleFolds = ({ key, target, currentTarget: entry }: KeyboardEvent & { currentTarget: HTMLElement }) => {
-  if (key !== "Enter" || target !== entry) return;
-  const find = (selector: string) => [...entry.querySelectorAll<HTMLElement>(selector)];
-  const closed = find("details:not([open]) > summary, .more[aria-expanded=false]");
-  for (const fold of closed.length > 0 ? closed : find("summary, .more")) fold.click();
+/** Returns the number of opened folds. */
+export const openFolds = (entry: HTMLElement | undefined) => {
+  const closed = entry?.querySelectorAll<HTMLElement>("details:not([open]) > summary, .more[aria-expanded=false]");
+  for (const fold of closed ?? []) fold.click();
+  return closed?.length;
 };
 
-const Message = ({ turn, findings }: { turn: Turn; findings: readonly Finding[] }) => {
+const toggleFolds = ({ key, target, currentTarget: entry }: KeyboardEvent & { currentTarget: HTMLElement }) => {
+  if (key !== "Enter" || target !== entry || openFolds(entry)) return;
+  for (const fold of entry.querySelectorAll<HTMLElement>("summary, .more")) fold.click();
+};
+
+type MessageProps = Omit<ConversationProps, "turns"> & { turn: Turn };
+
+const Message = ({ trajectory, turn, findings = [] }: MessageProps) => {
   const { at: position, role = "?", name, isSampled, parts, choiceMembers } = turn;
+  const link = useLink();
+  const text = textOfParts(parts);
   const positions = [position, ...parts.flatMap((part) => (part.kind === "call" ? (part.result?.at ?? []) : []))];
   const finish = choiceMembers.find(({ key }) => key === "finish_reason")?.value;
   const members = choiceMembers.filter(({ key }) => !["finish_reason", "index", "logprobs"].includes(key));
@@ -169,10 +194,14 @@ const Message = ({ turn, findings }: { turn: Turn; findings: readonly Finding[] 
         {name !== undefined && <span>{name}</span>}
         {turn.isError && <b class="trouble">error</b>}
         {isSampled && <span>sampled{finish !== undefined && ` · ${raw.formatIndented(finish)}`}</span>}
-        <span class="at">{position + 1}</span>
+        <a class="at" href={link({ trajectory, message: position + 1 })} aria-label={`to message ${position + 1}`}>
+          {position + 1}
+        </a>
+        <CopyButton text={text} name="" />
       </h3>
-      <Parts parts={parts} lines={lines} isMessage />
-      {textOfParts(parts) === "" && <p class="quiet">empty</p>}
+      <Parts parts={parts} lines={lines} isMessage isAlone={parts.every(({ kind }) => kind === "thought")} />
+      {text === "" && <p class="quiet">empty</p>}
+      {isCutOff(finish?.text) && <p class="trouble">cut off here</p>}
       {members.length > 0 && <Parts parts={[{ kind: "other", members }]} />}
       <ProblemList findings={findings.filter(({ message_at: at }) => positions.includes(at ?? -1))} />
     </li>
@@ -210,6 +239,8 @@ interface PartsProps {
   lines?: number | undefined;
   /** True if the parts are those of a message, and not of a call or result. */
   isMessage?: boolean;
+  /** True if a message has only reasoning. */
+  isAlone?: boolean;
 }
 
 const Parts = ({ parts, ...shown }: PartsProps) =>
@@ -222,7 +253,7 @@ const indentJson = (text: string) => {
 
 type PartProps = Omit<PartsProps, "parts"> & { part: ContentPart };
 
-const PartView = ({ part, lines, isMessage = false }: PartProps) => {
+const PartView = ({ part, lines, isMessage = false, isAlone = false }: PartProps) => {
   const text = textOfPart(part);
   const sought = useSearchedPattern();
   const shown = { text, lines };
@@ -245,10 +276,16 @@ const PartView = ({ part, lines, isMessage = false }: PartProps) => {
     }
     case "other":
       return <FoldedText {...shown} title="other fields" />;
-    case "thought":
+    case "thought": {
+      const title = `reasoning, ${formatCount(countCharacters(text))} characters`;
+      if (!isAlone) return <FoldedText title={title} text={text} kind="prose" />;
       return (
-        <FoldedText title={`reasoning, ${formatCount(countCharacters(text))} characters`} text={text} kind="prose" />
+        <div class="quiet">
+          <p class="who">{title}</p>
+          <LongText text={text} kind="prose" lines={linesBeforeFold.thought} isEnd />
+        </div>
       );
+    }
     case "media": {
       const picture = imageSource(part);
       return picture === undefined ? <LongText {...shown} /> : <img src={picture} alt="in the message" />;
@@ -267,10 +304,25 @@ const CallPart = ({ part }: { part: ToolCall }) => (
     <p class="who">
       calls <b>{part.name ?? "?"}</b>
     </p>
-    <Parts parts={contentOf(part)} />
+    {part.callArguments && <Arguments value={part.callArguments} />}
+    {part.result && <PartView part={part.result} />}
     {part.result === undefined && <p class="who">no result</p>}
   </div>
 );
+
+/** Shows a line for each member. A match can be missing in these lines. */
+const Arguments = ({ value }: { value: raw.RawJson }) => {
+  const sought = useSearchedPattern();
+  const members = raw.membersOf(value.kind === "text" ? raw.tryParseRawJson(value.text) : value);
+  const isAlone = members.length === 1 && members[0]?.value.kind === "text";
+  const texts = members.map(({ key, value: member }) => {
+    const text = raw.formatInline(member);
+    return isAlone ? text : `${key}:${text.includes("\n") ? "\n" : " "}${text}`;
+  });
+  const isShown = texts.some((text) => sought.test(text)) || !sought.test(value.text);
+  if (texts.length === 0 || !isShown) return <PartView part={{ kind: "said", value }} />;
+  return texts.map((text, at) => <LongText key={at} text={text} />);
+};
 
 /** The page loads no images from the network. */
 const imageSource = ({ url, data, format }: Media) => {

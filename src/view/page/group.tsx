@@ -166,9 +166,11 @@ const useRankedTrajectory = (member: TrajectorySummary | undefined) => {
 const CommonMessages = ({ detail, member }: GroupProps & { member: TrajectorySummary | undefined }) => {
   const turns = useRankedTrajectory(member).parsed?.turns(0, detail.common) ?? [];
   const title = `${numbers.pluralizeCount(detail.common, "message")} at the start of all trajectories`;
+  const isOpen = detail.members.every(({ messages }) => messages === detail.common);
+  const { at = 0 } = member ?? {};
   return (
-    <Fold class="common" title={title} text={turns.map(({ parts }) => textOfParts(parts)).join("\n")}>
-      <Conversation turns={turns} findings={listFindings(detail, member?.at)} />
+    <Fold class="common" title={title} text={turns.map(({ parts }) => textOfParts(parts)).join("\n")} isOpen={isOpen}>
+      <Conversation trajectory={at + 1} turns={turns} findings={listFindings(detail, at)} />
     </Fold>
   );
 };
@@ -197,7 +199,7 @@ const TrajectoryColumn = ({ detail, member, isShown }: ColumnProps) => {
       {isRequested && value === undefined && <PendingAnswer error={error} />}
       {value !== undefined && turns === undefined && <LongText text={value} kind="raw" />}
       {turns && common > 0 && common === messages && <p class="parts">ends here</p>}
-      {turns && <Conversation turns={turns} findings={findings} />}
+      {turns && <Conversation trajectory={at + 1} turns={turns} findings={findings} />}
     </section>
   );
 };

@@ -9,7 +9,7 @@ import { linkTo, PageProvider, parseHash, useKeys, useQuery } from "./navigation
 import { PendingAnswer } from "./problems.tsx";
 import { Facts } from "./sortable-table.tsx";
 import { Trajectory } from "./trajectory.tsx";
-import { serverEndedEvent, storeToken, useAnswer } from "./use-answer.ts";
+import { serverEndedEvent, storeFolds, storeToken, useAnswer } from "./use-answer.ts";
 
 const isRead = ({ progress }: PageState) => progress.phase === "read";
 
@@ -20,17 +20,19 @@ const keys = {
   "← →": "next or previous bar or point (Tab leads to a plot)",
   "/": "search",
   Escape: "back to the parent view, or remove all filters",
+  "[ ]": "previous or next error",
+  e: "open or close all folds",
   r: "show the JSON",
   "?": "show the keys",
 };
 
 /** The view changes when its answers have arrived. */
-const useShown = (query: Query, isOpen: boolean) => {
+const useShown = ({ message, ...query }: Query, isOpen: boolean) => {
   const view = selectView(query);
   const detail = useAnswer("group", isOpen && view !== "groups" ? { ...query, trajectory: undefined } : undefined);
   const json = useAnswer("trajectory", isOpen && view === "trajectory" ? query : undefined);
   const error = detail.error || json.error;
-  const next = { query, error, detail: detail.value, json: json.value };
+  const next = { query, message, error, detail: detail.value, json: json.value };
   const hasArrived = detail.value && (view === "group" || json.value !== undefined);
   const shown = useRef<typeof next | undefined>(undefined);
   if (view === "groups" || hasArrived || error) shown.current = next;
@@ -41,13 +43,17 @@ const useShown = (query: Query, isOpen: boolean) => {
 const restMs = 5000;
 
 const App = () => {
-  const { latest: state, error: fault } = useAnswer("state", allGroups, { isComplete: isRead, restMs });
+  const { latest: state, error } = useAnswer("state", allGroups, { isComplete: isRead, restMs });
   const shown = useShown(useQuery(), state?.summary !== undefined);
   const isOpen = shown && state?.summary !== undefined;
-  const { query = allGroups, error, detail, json } = shown ?? {};
+  const { query = allGroups, message, detail, json } = shown ?? {};
   const view = selectView(query);
   const [hasEnded, setEnded] = useState(false);
   useEffect(() => addEventListener(serverEndedEvent, () => setEnded(true)), []);
+  const fault = hasEnded
+    ? "rollcall view has ended, so the page shows its last data. Start it again to see new data"
+    : error;
+  const trouble = fault ?? (state?.hasChanged && "the input has changed or grown since it was read");
   const [isHelpOpen, setHelpOpen] = useState(false);
   const toggleHelp = () => setHelpOpen(!isHelpOpen);
   const openedGroup = useRef(query.group);
@@ -55,7 +61,9 @@ const App = () => {
   // A second key can come before the next view.
   const goUp = () => location.assign(linkTo(parentQuery(parseHash(location.hash))));
   const main = useRef<HTMLElement>(null);
-  useKeys({ "?": toggleHelp, Escape: isHelpOpen ? toggleHelp : goUp });
+  const [isUnfolded, setUnfolded] = useState(() => storeFolds());
+  const toggleFolds = () => setUnfolded(storeFolds(isUnfolded ? "closed" : "open"));
+  useKeys({ "?": toggleHelp, e: toggleFolds, Escape: isHelpOpen ? toggleHelp : goUp });
   const title = {
     groups: "groups",
     group: `group ${query.group}`,
@@ -88,27 +96,22 @@ const App = () => {
         </section>
       )}
       <main ref={main} tabIndex={-1} aria-label={title}>
-        {hasEnded && (
+        {trouble && (
           <p role="alert" class="bar trouble">
-            rollcall view has ended, so the page shows its last data. Start it again to see new data
-          </p>
-        )}
-        {!hasEnded && (fault !== undefined || state?.hasChanged) && (
-          <p role="alert" class="bar trouble">
-            {fault ?? "the input has changed or grown since it was read"}{" "}
-            <button type="button" onClick={() => location.reload()}>
+            {trouble}{" "}
+            <button type="button" hidden={hasEnded} onClick={() => location.reload()}>
               reload
             </button>
           </p>
         )}
-        {!isOpen && !hasEnded && fault === undefined && <p class="quiet">reading…</p>}
+        {!isOpen && !trouble && <p class="quiet">reading…</p>}
         {isOpen && (
-          <PageProvider value={{ query, scale: state.summary.scale, openedGroup: openedGroup.current }}>
+          <PageProvider value={{ query, scale: state.summary.scale, openedGroup: openedGroup.current, isUnfolded }}>
             {view === "groups" && <Groups state={state} summary={state.summary} />}
-            {error && <PendingAnswer error={error} />}
+            {shown.error && <PendingAnswer error={shown.error} />}
             {view === "group" && detail && <Group key={formatQuery(query)} detail={detail} />}
             {view === "trajectory" && detail && json !== undefined && (
-              <Trajectory key={formatQuery(query)} detail={detail} json={json} />
+              <Trajectory key={formatQuery(query)} detail={detail} json={json} message={message} />
             )}
           </PageProvider>
         )}

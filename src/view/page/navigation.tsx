@@ -9,9 +9,16 @@ interface PageContext {
   scale: RewardBounds;
   /** The group that the reader opened last. */
   openedGroup: number | undefined;
+  /** True if all folds are open. */
+  isUnfolded: boolean;
 }
 
-const Context = createContext<PageContext>({ query: allGroups, scale: [0, 1], openedGroup: undefined });
+const Context = createContext<PageContext>({
+  query: allGroups,
+  scale: [0, 1],
+  openedGroup: undefined,
+  isUnfolded: false,
+});
 
 export const PageProvider = Context.Provider;
 

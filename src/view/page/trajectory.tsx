@@ -1,4 +1,5 @@
 /** Draws a trajectory as a conversation or JSON. */
+import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { isFailedTurn, type Turn } from "../../conversation/turns.ts";
 import { formatIndented, type RawMember } from "../../json/raw-json.ts";
@@ -12,28 +13,31 @@ import { Facts } from "./sortable-table.tsx";
 const maxRawLines = 1000;
 const wideScreenPx = 1000;
 
-type TrajectoryProps = { detail: GroupDetail; json: string };
+type TrajectoryProps = { detail: GroupDetail; json: string; message: number | undefined };
 
-export const Trajectory = ({ detail, json }: TrajectoryProps) => {
+export const Trajectory = ({ detail, json, message }: TrajectoryProps) => {
   const { query } = usePage();
   const index = detail.members.findIndex(({ at }) => at + 1 === query.trajectory);
   const member = detail.members[index];
   const findings = listFindings(detail, member?.at);
   const parsed = conversation.useTrajectory(json);
   const turns = parsed?.turns(0) ?? [];
-  const { talk, isRaw, toggleRaw, show } = useTalk();
-  const facts = listFactsAndMetrics(member);
-  const isUnlisted = ({ key, value }: RawMember) =>
-    key !== "metrics" || value.kind !== "object" || value.members.length > facts.metrics.length;
+  const { talk, isRaw, toggleRaw, show } = useTalk(turns, message);
+  const facts = listFactsAndMetrics(member, parsed?.others ?? []);
   return (
     <article>
       <Position detail={detail} index={index} />
       <div class="reader">
-        <Outline turns={turns} show={show} />
+        <Outline turns={turns} talk={talk} show={show} />
         <div class="talk" ref={talk}>
-          <div class="tools">{member !== undefined && <CopyablePosition {...member} />}</div>
-          <Facts class="metrics" facts={Object.fromEntries([...facts.known, ...facts.metrics])} />
-          <Tools json={json} isRaw={isRaw} toggleRaw={toggleRaw} />
+          <p class="tools">
+            {member !== undefined && <CopyablePosition {...member} />}
+            <button type="button" aria-pressed={isRaw} onClick={toggleRaw}>
+              raw JSON <kbd>r</kbd>
+            </button>
+            <CopyButton text={json} name="the JSON" />
+          </p>
+          <Facts class="metrics" facts={facts.shown} />
           <ProblemList findings={findings.filter((finding) => finding.message_at === null)} />
           {isRaw || !parsed ? (
             <section aria-label="raw JSON" tabIndex={-1}>
@@ -41,8 +45,8 @@ export const Trajectory = ({ detail, json }: TrajectoryProps) => {
             </section>
           ) : (
             <>
-              <conversation.Conversation turns={turns} findings={findings} />
-              {parsed.others.filter(isUnlisted).map(({ key, value }) => (
+              <conversation.Conversation trajectory={query.trajectory ?? 0} turns={turns} findings={findings} />
+              {facts.others.map(({ key, value }) => (
                 <conversation.FoldedText key={key} title={key} text={formatIndented(value)} />
               ))}
             </>
@@ -53,34 +57,70 @@ export const Trajectory = ({ detail, json }: TrajectoryProps) => {
   );
 };
 
-const listFactsAndMetrics = (member: TrajectorySummary | undefined) => {
-  const facts = member ? listFacts(member) : {};
-  return {
-    known: Object.entries(facts).flatMap(([name, value]) => (value ? [[name, formatFact(value)] as const] : [])),
-    metrics: Object.entries(member?.metrics ?? {}).map(
-      ([name, value]) => [Object.hasOwn(facts, name) ? `metrics.${name}` : name, formatMeasure(value)] as const,
-    ),
+const maxFactLength = 60;
+
+const isFact = ({ value: { kind, text } }: RawMember) =>
+  kind !== "list" && kind !== "object" && text.length <= maxFactLength && !text.includes("\n");
+
+/** Also lists the short values of the trajectory and of its objects, such as `metadata`. Other members are folded. */
+const listFactsAndMetrics = (member: TrajectorySummary | undefined, members: readonly RawMember[]) => {
+  const shown: Record<string, string> = {};
+  for (const [name, value] of Object.entries(member ? listFacts(member) : {})) {
+    if (value) shown[name] = String(formatFact(value));
+  }
+  const add = (holder: string, name: string, text: string) => {
+    if (shown[name] !== text) shown[Object.hasOwn(shown, name) ? `${holder}.${name}` : name] = text;
   };
+  const metrics = Object.entries(member?.metrics ?? {});
+  for (const [name, value] of metrics) add("metrics", name, formatMeasure(value));
+  const others = members.filter((other) => {
+    const { key, value } = other;
+    const isMetric = (name: string) => key === "metrics" && metrics.some(([metric]) => metric === name);
+    const values = value.kind === "object" ? value.members.filter((one) => !isMetric(one.key)) : [other];
+    for (const one of values.filter(isFact)) add(key, one.key, one.value.text);
+    return !values.every(isFact);
+  });
+  return { shown, others };
 };
 
+/** True for the message at the top of the screen, below the bar. */
+const isAtTop = (entry: HTMLElement) => entry.getBoundingClientRect().bottom > 100;
+const isFocused = (entry: HTMLElement) => entry.matches(":focus-within");
+
+type Talk = RefObject<HTMLDivElement | null>;
+
+const findEntries = ({ current }: Talk) => [...(current?.querySelectorAll<HTMLElement>(".entry") ?? [])];
+
 /** The focused message has the focus again after the JSON was shown. */
-const useTalk = () => {
+const useTalk = (turns: readonly Turn[], message = 0) => {
   const [isRaw, setRaw] = useState(false);
   const talk = useRef<HTMLDivElement>(null);
   const focusedMessage = useRef(-1);
-  const findEntries = () => [...(talk.current?.querySelectorAll<HTMLElement>(".entry") ?? [])];
-  const show = (position: number) => {
-    const entry = findEntries()[position];
+  const show = (position = -1) => {
+    const entry = findEntries(talk)[position];
     entry?.focus({ preventScroll: true });
     entry?.scrollIntoView();
+    return entry;
   };
   const toggleRaw = () => {
-    if (!isRaw) focusedMessage.current = findEntries().findIndex((entry) => entry.matches(":focus-within"));
+    if (!isRaw) focusedMessage.current = findEntries(talk).findIndex(isFocused);
     setRaw(!isRaw);
   };
+  const errors = turns.flatMap((turn, position) => (isFailedTurn(turn) ? position : []));
+  const findCurrent = () => {
+    const entries = findEntries(talk);
+    return entries.findIndex(entries.some(isFocused) ? isFocused : isAtTop);
+  };
   useEffect(() => talk.current?.querySelector("mark")?.scrollIntoView({ block: "center" }), []);
+  useEffect(() => {
+    if (message > 0) conversation.openFolds(show(turns.findLastIndex(({ at }) => at < message)));
+  }, [message]);
   useListKeys(talk, ".entry");
-  useKeys({ r: toggleRaw });
+  useKeys({
+    r: toggleRaw,
+    "]": () => show(errors.find((position) => position > findCurrent())),
+    "[": () => show(errors.findLast((position) => position < findCurrent())),
+  });
   useLayoutEffect(() => {
     // The focused element may have disappeared.
     if (document.activeElement === document.body && !isRaw) show(focusedMessage.current);
@@ -118,31 +158,37 @@ const Position = ({ detail, index }: { detail: GroupDetail; index: number }) => 
   );
 };
 
-type ToolsProps = { json: string; isRaw: boolean; toggleRaw: () => void };
+type OutlineProps = { turns: readonly Turn[]; talk: Talk; show: (position: number) => void };
 
-const Tools = ({ json, isRaw, toggleRaw }: ToolsProps) => (
-  <p class="tools">
-    <button type="button" aria-pressed={isRaw} onClick={toggleRaw}>
-      raw JSON <kbd>r</kbd>
-    </button>
-    <CopyButton text={json} name="the JSON" />
-  </p>
-);
-
-const Outline = ({ turns, show }: { turns: readonly Turn[]; show: (position: number) => void }) => (
-  <nav class="outline" aria-label="outline">
-    <details open={innerWidth >= wideScreenPx}>
-      <summary>outline</summary>
-      <ol>
-        {turns.map((turn, position) => (
-          <li key={turn.at}>
-            <button type="button" class={isFailedTurn(turn) ? "trouble" : ""} onClick={() => show(position)}>
-              <span class="n">{turn.at + 1}</span> <b>{turn.role ?? "?"}</b> {isFailedTurn(turn) && "error: "}
-              {conversation.summarizeTurn(turn)}
-            </button>
-          </li>
-        ))}
-      </ol>
-    </details>
-  </nav>
-);
+const Outline = ({ turns, talk, show }: OutlineProps) => {
+  const nav = useRef<HTMLElement>(null);
+  const [current, setCurrent] = useState(-1);
+  useEffect(() => {
+    const ending = new AbortController();
+    const follow = ({ type }: Event) =>
+      setCurrent(findEntries(talk).findIndex(type === "scroll" ? isAtTop : isFocused));
+    for (const type of ["scroll", "focusin"]) addEventListener(type, follow, { signal: ending.signal });
+    return () => ending.abort();
+  }, []);
+  useLayoutEffect(() => {
+    const { offsetTop = 0 } = nav.current?.querySelector<HTMLElement>("[aria-current]") ?? {};
+    nav.current?.scrollTo({ top: offsetTop - nav.current.clientHeight / 2 });
+  }, [current]);
+  return (
+    <nav class="outline" aria-label="outline" ref={nav}>
+      <details open={innerWidth >= wideScreenPx}>
+        <summary>outline</summary>
+        <ol>
+          {turns.map((turn, position) => (
+            <li key={turn.at} {...(position === current && { "aria-current": "true" })}>
+              <button type="button" class={isFailedTurn(turn) ? "trouble" : ""} onClick={() => show(position)}>
+                <span class="n">{turn.at + 1}</span> <b>{turn.role ?? "?"}</b> {isFailedTurn(turn) && "error: "}
+                {conversation.summarizeTurn(turn)}
+              </button>
+            </li>
+          ))}
+        </ol>
+      </details>
+    </nav>
+  );
+};

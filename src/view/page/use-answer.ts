@@ -58,6 +58,18 @@ const embeddedAnswers = data && openEmbeddedAnswers(data);
 
 const tokenKey = "rollcall-view-token";
 
+const foldsKey = "rollcall-view-folds";
+
+/** Returns true for open folds. Browsers can refuse to store anything for a page in a file. */
+export const storeFolds = (folds?: "open" | "closed") => {
+  try {
+    if (folds) localStorage.setItem(foldsKey, folds);
+    return localStorage.getItem(foldsKey) === "open";
+  } catch {
+    return folds === "open";
+  }
+};
+
 /** Removes the token from the URL, because the reader may share the URL. Returns true if the URL had a token. */
 export const storeToken = () => {
   const [, token] = /^#token=([\w-]+)$/.exec(location.hash) ?? [];
@@ -101,12 +113,6 @@ export const serverEndedEvent = "rollcall-server-ended";
 
 const pollIntervalMs = 250;
 
-type Asking<Of extends answers.AnswerName> = {
-  isComplete?: (value: answers.AnswerTypes[Of]) => boolean;
-  /** The time until a complete answer is asked again. Default: never. */
-  restMs?: number;
-};
-
 type PageAnswer<Of extends answers.AnswerName> = { key: string; value: answers.AnswerTypes[Of] };
 
 /** A component starts with its last answer, which remains visible if the server has ended. */
@@ -115,11 +121,15 @@ const lastAnswers: { [Of in answers.AnswerName]?: PageAnswer<Of> } = {};
 /**
  * `latest` can be the answer to the previous query. If the server has ended, `error` is empty, because the
  * page reports the end.
+ * @param restMs the time until a complete answer is asked again; default: never
  */
 export const useAnswer = <Of extends answers.AnswerName>(
   name: Of,
   query: answers.Query | undefined,
-  { isComplete = () => true, restMs }: Asking<Of> = {},
+  {
+    isComplete = () => true,
+    restMs,
+  }: { isComplete?: (value: answers.AnswerTypes[Of]) => boolean; restMs?: number } = {},
 ) => {
   const key = query && answers.formatQuery(query);
   const last: PageAnswer<Of> | undefined = lastAnswers[name];

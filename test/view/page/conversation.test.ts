@@ -73,9 +73,9 @@ describe("a conversation on the page", () => {
     ].map((message) => [choice(message)]);
     const page = await openGroup(toGroup(...answers));
     expect(page.textsOf(".column")).toEqual([
-      "trajectory 3 2+1 assistantsampled · stop2reasoning, 7 charactersearlierreasoning, 1 charactersxtwo",
-      "trajectory 1 0−1 assistantsampled · stop2reasoning, 8 characterstwo waysfour",
-      "trajectory 2 10 assistantsampled · stop2reasoning, 7 charactersone waysay reasoning, 1 charactersx five reasoning, 3 characterscut",
+      "trajectory 3 2+1 assistantsampled · stop2copy reasoning, 7 charactersearlierreasoning, 1 charactersxtwo",
+      "trajectory 1 0−1 assistantsampled · stop2copy reasoning, 8 characterstwo waysfour",
+      "trajectory 2 10 assistantsampled · stop2copy reasoning, 7 charactersone waysay reasoning, 1 charactersx five reasoning, 3 characterscut",
     ]);
   });
 
@@ -114,7 +114,7 @@ describe("a conversation on the page", () => {
     expect(page.textsOf(".common .problem .quiet")).toEqual(["[unknown-role]"]);
   });
 
-  it("shows JSON in a message as it was said, and indents JSON of calls and results unless a match would disappear", async () => {
+  it("shows JSON in a message as it was said, lines of arguments, and indented results unless a match would disappear", async () => {
     const [said, result] = ['{"a":1, "b":[1,2]}\n\n', '{"x":"\\u00e9"}'];
     const call = { id: "1", type: "function", function: { name: "f", arguments: said } };
     const messages = [
@@ -124,13 +124,15 @@ describe("a conversation on the page", () => {
     ];
     const page = await openGroup(toGroup(messages, []), { trajectory: 1 });
     const texts = () => page.textsOf(".entry pre").slice(1);
-    const [shown, indented] = ['{"a":1, "b":[1,2]}', '{ "a": 1, "b": [ 1, 2 ] }'];
+    const shown = '{"a":1, "b":[1,2]}';
     expect([page.find(".entry:nth-child(2) pre").textContent, texts()]).toEqual([
       said,
-      [shown, indented, '{ "x": "é" }'],
+      [shown, "a: 1", "b: [1, 2]", '{ "x": "é" }'],
     ]);
     await page.show({ group: 1, trajectory: 1, text: "u00e9" });
-    expect([texts(), page.textsOf("mark")]).toEqual([[shown, indented, result], ["u00e9"]]);
+    expect([texts(), page.textsOf("mark")]).toEqual([[shown, "a: 1", "b: [1, 2]", result], ["u00e9"]]);
+    await page.show({ group: 1, trajectory: 1, text: '"b":[' });
+    expect([texts().slice(1, 2), page.textsOf("mark")]).toEqual([[shown], ['"b":[', '"b":[']]);
   });
 
   it("marks a failed result without a call, names files by their name, and expects no result of calls in the content", async () => {

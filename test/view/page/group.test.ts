@@ -65,7 +65,10 @@ describe("a group on the page", () => {
       return { reward: 6 - at, messages: answer("stop", content) };
     });
     const page = await openGroup(toLine(members));
-    const shown = () => [page.textsOf(".column .entry pre").join(), page.attributesOf(".column button", "aria-label")];
+    const shown = () => [
+      page.textsOf(".column .entry pre").join(),
+      page.attributesOf("[aria-label^=show]", "aria-label"),
+    ];
     const seen = [shown()];
     await page.click("show", "button[aria-label='show trajectory 5']");
     seen.push(shown());
@@ -149,8 +152,9 @@ describe("a group on the page", () => {
     expect(other.textsOf(".common summary")).toEqual(["1 message at the start of all trajectories"]);
   });
 
-  it("has, for a trajectory, the metrics that are not numbers in a fold", async () => {
-    const others = { logs: ["x"], metrics: { turns: 1, note: "slow" } };
+  it("has, for a trajectory, short values beside its facts, and others in folds", async () => {
+    const metadata = { turns: 1, seed: 12345678901234567890n.toString(), tags: ["a"] };
+    const others = { logs: ["x"], metrics: { turns: 2, note: "slow" }, metadata, id: 7 };
     const messages = answer("stop");
     const members = [
       { reward: 1, messages, ...others },
@@ -158,8 +162,10 @@ describe("a group on the page", () => {
     ];
     const page = await openGroup(toLine(members), { trajectory: 1 });
     const folds = () => page.textsOf(".talk > details");
-    expect(folds()).toEqual(['logs[ "x" ]', 'metrics{ "turns": 1, "note": "slow" }']);
+    const facts = () => page.textsOf(".metrics > div").slice(3);
+    expect(facts()).toEqual(["metrics.turns2", "noteslow", `seed${metadata.seed}`, "id7"]);
+    expect(folds()).toEqual(['logs[ "x" ]', `metadata{ "turns": 1, "seed": "${metadata.seed}", "tags": [ "a" ] }`]);
     await page.press("n");
-    expect([page.textsOf(".metrics dt").at(-1), folds()]).toEqual(["metrics.turns", []]);
+    expect([facts(), folds()]).toEqual([[], []]);
   });
 });

@@ -108,8 +108,8 @@ describe("the keys of the page", () => {
     expect(JSON.parse(page.state.copied)).toMatchObject({ reward: 1, metrics: { turns: 0 } });
     const writeText = async () => await Promise.reject(new Error("denied"));
     vi.stubGlobal("navigator", { clipboard: { writeText } });
-    await page.click("copied", "p button");
-    expect(page.textsOf("p button").at(-1)).toBe("cannot copy");
+    await page.click("copied", ".tools > button");
+    expect(page.textsOf(".tools > button").at(-1)).toBe("cannot copy");
   });
 
   it("keep the focus of a message that is shown as JSON, and unfold and fold its texts by Enter", async () => {
