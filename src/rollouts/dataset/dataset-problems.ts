@@ -17,7 +17,7 @@ import { ReadWindow } from "./group-bytes.ts";
 import * as positions from "./locate.ts";
 import { getPart, type IndexedGroups, locatePart, reportGroup } from "./locate.ts";
 import { type NotedLacks, reportMissingFeatures } from "./missing-features.ts";
-import { canRegroupPart, findGroupIdScope, findSharedKey, tryReadTrajectories } from "./shared-key.ts";
+import { canRegroupPart, findSharedKey, tryReadTrajectories } from "./shared-key.ts";
 
 /** @throws the signal's reason */
 export const reportDatasetProblems = async (dataset: IndexedGroups, breaks: Breaks) => {
@@ -132,13 +132,8 @@ export const reportMissingKeys = (
 };
 
 /** One cause and one fix is one entry for each file. In the file of reasons, each line has its own. */
-export const reportScatteredParts = async (
-  dataset: IndexedGroups,
-  scattered: readonly ScatteredPart[],
-  breaks: Breaks,
-) => {
+export const reportScatteredParts = (dataset: IndexedGroups, scattered: readonly ScatteredPart[]) => {
   const { parts, problems } = dataset.scan;
-  const scope = scattered.length > 0 ? await findGroupIdScope(dataset, breaks) : undefined;
   const counts = new Map<number, number>();
   for (const { part } of scattered) {
     const source = parts.columns.source.at(part);
@@ -150,7 +145,7 @@ export const reportScatteredParts = async (
     if (!problems.strictness.writesRejects) counts.delete(source);
     if (count === undefined) continue;
     const others = problems.strictness.writesRejects ? 0 : count - 1;
-    const data = { id: key, line: parts.columns.line.at(first), others, scope };
+    const data = { id: key, line: parts.columns.line.at(first), others };
     positions.reportPart(dataset, "group-scattered", { data, part, path: ["group_id"] });
   }
 };

@@ -127,7 +127,7 @@ export const readSources = async (sources: readonly Source[], options: SourceOpt
   reportMismatches(scan, { split: given, location: locateOnlySource(sources) });
   const split = given ?? findCommonSplit(requests, shapes);
   requireSplit(split !== undefined);
-  await datasetProblems.reportScatteredParts(read, scattered, breaks);
+  datasetProblems.reportScatteredParts(read, scattered);
   datasetProblems.reportAmbiguousGroups(read, groupBy !== undefined);
   const ungrouped = groupBy === undefined ? locateOnlySource(sources) : undefined;
   const note = await finishCheck(read, breaks, { ungrouped, isTrained: (split ?? "train") === "train" });

@@ -13,8 +13,6 @@ import { type GroupPart, getPart, type IndexedGroups, readPartStart } from "./lo
 export const canRegroupPart = ({ part, source }: GroupPart) =>
   part.kind === "trajectory" || source.originals?.canRegroup === true;
 
-const maxSampledGroups = 64;
-
 /** rollcall reads each trajectory again to try a key, so it proposes none for a longer input. */
 const maxTriedBytes = 2 ** 24;
 
@@ -23,65 +21,18 @@ const maxTriedBytes = 2 ** 24;
  * @throws the signal's reason
  */
 export const findSharedKey = async (dataset: IndexedGroups, breaks: Breaks): Promise<string | undefined> => {
-  const trial = openTrial([...findCandidates(dataset), promptKey]);
-  return await tryKeys(dataset, trial, breaks);
-};
-
-/** Returns where lines with one `group_id` can be one group; undefined if unknown. @throws the signal's reason */
-export const findGroupIdScope = async (dataset: IndexedGroups, breaks: Breaks) => {
-  const { groups, sources } = dataset;
-  const hasId = (part: number) => groups.isKeyed(groups.groupOf(part));
-  for (const scope of ["input", "file"] as const) {
-    const trial = openTrial(["group_id"], scope === "file");
-    const tried = { isTried: hasId, maxParts: maxTriedParts };
-    if ((await tryKeys(dataset, trial, breaks, tried)) !== undefined) return scope;
-    if (sources.length === 1) break;
-  }
-  return undefined;
-};
-
-/** An error has its advice within about a second. */
-const maxTriedParts = 2 ** 14;
-
-type TriedParts = Readonly<{ isTried?: (part: number) => boolean; maxParts?: number }>;
-
-const tryKeys = async (
-  dataset: IndexedGroups,
-  trial: ReturnType<typeof openTrial>,
-  breaks: Breaks,
-  { isTried = () => true, maxParts = Number.POSITIVE_INFINITY }: TriedParts = {},
-) => {
   const { parts } = dataset.scan;
-  if (parts.count > maxParts) return undefined;
+  const trial = openTrial();
   for (let at = 0, bytes = 0; at < parts.count && trial.isOpen(); at++) {
     const groupPart = getPart(dataset, at);
     const { length, source } = groupPart.part;
     bytes += length;
     if (bytes > maxTriedBytes) break;
     if (breaks.isDue(length)) await breaks.take();
-    if (!canRegroupPart(groupPart) || !isTried(at)) continue;
+    if (!canRegroupPart(groupPart)) continue;
     for (const one of tryReadTrajectories(groupPart)) trial.add(one, source);
   }
   return trial.findBest();
-};
-
-/** Returns the keys that some of the first trajectories have in common. The best is first. */
-const findCandidates = (dataset: IndexedGroups) => {
-  const { groups } = dataset;
-  const values = new Map<string, string[]>();
-  for (let group = 0, sampled = 0; group < groups.count && sampled < maxSampledGroups; group++) {
-    if (groups.trajectoriesOf(group) !== 1) continue;
-    sampled++;
-    const groupPart = getPart(dataset, groups.firstOf(group));
-    if (!canRegroupPart(groupPart) || !groupPart.part.valid) continue;
-    const [trajectory] = tryReadTrajectories(groupPart);
-    const value = trajectory && parseJson(trajectory.toString("utf8"))?.value;
-    for (const { name, text } of listKeys(value)) values.set(name, [...(values.get(name) ?? []), text]);
-  }
-  // A value that all trajectories share cannot distinguish prompts.
-  const isRepeated = (texts: readonly string[]) => new Set(texts).size > 1 && new Set(texts).size < texts.length;
-  const names = [...values].flatMap(([name, texts]) => (isRepeated(texts) ? [name] : []));
-  return names.sort((a, b) => rankGroupKey(a) - rankGroupKey(b));
 };
 
 /** Lists known keys, and other columns with texts or integers that `--group-by` accepts. */
@@ -106,8 +57,11 @@ export const tryReadTrajectories = (groupPart: GroupPart) => {
   }
 };
 
-/** The key of `--group-by` for trajectories with equal prompts, unless a column has this name. */
+/** The key of `--group-by` for trajectories with equal prompts, unless a column has this name. It is tried last. */
 const promptKey = "prompt";
+
+const byRank = (a: string, b: string) =>
+  Number(a === promptKey) - Number(b === promptKey) || rankGroupKey(a) - rankGroupKey(b);
 
 interface TriedGroup {
   readonly sampler: string;
@@ -116,9 +70,9 @@ interface TriedGroup {
   isMixed: boolean;
 }
 
-/** @param isByFile true if equal values in different files are different groups */
-const openTrial = (names: readonly string[], isByFile = false) => {
-  const open = new Map(names.map((name) => [name, new Map<string, TriedGroup>()]));
+/** Tries the keys of the first trajectory, because all must have the key. */
+const openTrial = () => {
+  let open: Map<string, Map<string, TriedGroup>> | undefined;
   const readPrompt = openPromptReader();
   const tasks = new Set<string | undefined>();
   let count = 0;
@@ -127,23 +81,24 @@ const openTrial = (names: readonly string[], isByFile = false) => {
     const isKnown = name === promptKey || groupKeyNames.includes(name.split(".").at(-1) ?? "");
     // If each task contains a session or a time, so that none repeats, an id with groups of equal size names the group.
     const isEven = tasks.size === count && groups.length > 1 && groups.every(({ size }) => size === first?.size);
-    if (groups.length === count) return false;
+    // A value that all trajectories share cannot distinguish prompts.
+    if (groups.length === count || (groups.length === 1 && name !== promptKey)) return false;
     if (groups.some(({ isMixed }) => isMixed)) return !isKnown && isEven && idWords.test(name);
     return isKnown || groups.some(({ task }) => task !== first?.task);
   };
   return {
-    isOpen: () => open.size > 0,
+    isOpen: () => open?.size !== 0,
     add(trajectory: Buffer, source: number) {
       const value = parseJson(trajectory.toString("utf8"))?.value;
       const root = readRoot(trajectory);
       const prompt = root && readPrompt(root.table, findPromptOf(root));
       const sampler = JSON.stringify([source, listSamplers(value)]);
-      const file = isByFile ? ` ${source}` : "";
-      const keys = new Map(listKeys(value).map(({ name, text }) => [name, `${shorten(text)}${file}`]));
+      const keys = new Map(listKeys(value).map(({ name, text }) => [name, shorten(text)]));
       if (prompt !== undefined && !keys.has(promptKey)) keys.set(promptKey, prompt);
       const task = prompt === undefined ? undefined : readTask(value);
       tasks.add(task);
       count++;
+      open ??= new Map([...keys.keys()].sort(byRank).map((name) => [name, new Map()]));
       for (const [name, groups] of open) {
         const key = keys.get(name);
         const group = key === undefined ? undefined : groups.get(key);
@@ -155,7 +110,7 @@ const openTrial = (names: readonly string[], isByFile = false) => {
         }
       }
     },
-    findBest: () => [...open].find(([name, groups]) => fits(name, [...groups.values()]))?.[0],
+    findBest: () => [...(open ?? [])].find(([name, groups]) => fits(name, [...groups.values()]))?.[0],
   };
 };
 

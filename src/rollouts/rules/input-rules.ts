@@ -81,23 +81,12 @@ export const inputRules = {
     advice: "record rollouts with their tokens, or pass --allow lossy-format",
     about: "Decoded text lacks special tokens and sometimes turns, so a trainer does not see what the model sampled.",
   }),
-  "group-scattered": error<{
-    id: string;
-    line: number;
-    others?: number;
-    /** Where lines with one group_id have one prompt, step, run and model; undefined if unknown. */
-    scope?: "input" | "file" | undefined;
-  }>({
+  "group-scattered": error<{ id: string; line: number; others?: number }>({
     message: ({ id, line, others = 0 }) => {
       const more = others > 0 ? `, and so do the group_ids of ${pluralize(others, "other line")}` : "";
       return `group_id ${id} appears again after its group ended (the group began on line ${line})${more}`;
     },
-    advice: ({ scope }) => {
-      if (scope === "input") return "sort the lines by group_id, or pass --group-by group_id";
-      return scope === "file"
-        ? "run the command for each file alone with --group-by group_id, or sort the lines of each file by group_id"
-        : "give each group its own group_id, or pass --group-by group_id if all lines with one group_id are one group";
-    },
+    advice: "give each group its own group_id, or pass --group-by group_id if all lines with one group_id are one group",
     about: "Lines of one group must be adjacent, so that a group is complete when the next begins.",
   }),
   "ambiguous-group": errorOfWhole<{ position: string; isJson?: boolean }>({

@@ -70,20 +70,3 @@ describe("the key to group trajectories by", () => {
     expect(await adviseKey(lines, lines)).toBe(undefined);
   });
 });
-
-describe("the advice for a scattered group", () => {
-  const withIds = (ids: string, { prompts = ids, ...columns }: Columns = {}) =>
-    Array.from(ids, (id, at) => ({ group_id: id, p: `${prompts}`[at], ...columns }));
-  const [joined, perFile, unsure] = ["sort", "run the command for each file alone", "give each group its own"];
-  it.each<[what: string, advice: string, ...files: (readonly Columns[])[]]>([
-    ["one file", joined, withIds("0101")],
-    ["one file with lines without a group", joined, [...withIds("0101"), {}, { p: "r" }]],
-    ["ids of the whole input", joined, withIds("0101"), withIds("2323")],
-    ["ids that restart with other prompts", perFile, withIds("0101"), withIds("0101", { prompts: "abab" })],
-    ["ids that restart in the next step", perFile, withIds("0101", { step: 1 }), withIds("0011", { step: 2 })],
-    ["ids of several prompts in one file", unsure, withIds("010101", { prompts: "ababcd" })],
-    ["ids of several prompts in one of two files", unsure, withIds("0101"), withIds("0101", { prompts: "abac" })],
-  ])("does not join different prompts or steps: %s", async (_, advice, ...files) => {
-    expect(await adviceOf("group-scattered", files)).toContain(advice);
-  });
-});
