@@ -21,7 +21,8 @@ const maxTriedBytes = 2 ** 24;
  * @throws the signal's reason
  */
 export const findSharedKey = async (dataset: IndexedGroups, breaks: Breaks): Promise<string | undefined> => {
-  const { parts } = dataset.scan;
+  const { groups, scan } = dataset;
+  const { parts } = scan;
   const trial = openTrial();
   for (let at = 0, bytes = 0; at < parts.count && trial.isOpen(); at++) {
     const groupPart = getPart(dataset, at);
@@ -30,7 +31,8 @@ export const findSharedKey = async (dataset: IndexedGroups, breaks: Breaks): Pro
     if (bytes > maxTriedBytes) break;
     if (breaks.isDue(length)) await breaks.take();
     if (!canRegroupPart(groupPart)) continue;
-    for (const one of tryReadTrajectories(groupPart)) trial.add(one, source);
+    const isSingle = groups.trajectoriesOf(groups.groupOf(at)) === 1;
+    for (const one of tryReadTrajectories(groupPart)) trial.add(one, source, isSingle);
   }
   return trial.findBest();
 };
@@ -67,6 +69,8 @@ interface TriedGroup {
   readonly sampler: string;
   readonly task: string | undefined;
   size: number;
+  /** The number of its trajectories that now are groups of their own. */
+  single: number;
   isMixed: boolean;
 }
 
@@ -81,14 +85,15 @@ const openTrial = () => {
     const isKnown = name === promptKey || groupKeyNames.includes(name.split(".").at(-1) ?? "");
     // If each task contains a session or a time, so that none repeats, an id with groups of equal size names the group.
     const isEven = tasks.size === count && groups.length > 1 && groups.every(({ size }) => size === first?.size);
-    // A value that all trajectories share cannot distinguish prompts.
-    if (groups.length === count || (groups.length === 1 && name !== promptKey)) return false;
+    // A value that all trajectories share cannot distinguish prompts, and others must join groups of one trajectory.
+    const isUseful = groups.length > 1 && groups.some(({ single }) => single > 1);
+    if (groups.length === count || (!isUseful && name !== promptKey)) return false;
     if (groups.some(({ isMixed }) => isMixed)) return !isKnown && isEven && idWords.test(name);
     return isKnown || groups.some(({ task }) => task !== first?.task);
   };
   return {
     isOpen: () => open?.size !== 0,
-    add(trajectory: Buffer, source: number) {
+    add(trajectory: Buffer, source: number, isSingle: boolean) {
       const value = parseJson(trajectory.toString("utf8"))?.value;
       const root = readRoot(trajectory);
       const prompt = root && readPrompt(root.table, findPromptOf(root));
@@ -103,9 +108,10 @@ const openTrial = () => {
         const key = keys.get(name);
         const group = key === undefined ? undefined : groups.get(key);
         if (key === undefined || (group && group.sampler !== sampler)) open.delete(name);
-        else if (!group) groups.set(key, { sampler, task, size: 1, isMixed: false });
+        else if (!group) groups.set(key, { sampler, task, size: 1, single: Number(isSingle), isMixed: false });
         else {
           group.size++;
+          group.single += Number(isSingle);
           group.isMixed ||= task !== undefined && group.task !== undefined && group.task !== task;
         }
       }

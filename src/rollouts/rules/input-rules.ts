@@ -86,7 +86,8 @@ export const inputRules = {
       const more = others > 0 ? `, and so do the group_ids of ${pluralize(others, "other line")}` : "";
       return `group_id ${id} appears again after its group ended (the group began on line ${line})${more}`;
     },
-    advice: "give each group its own group_id, or pass --group-by group_id if all lines with one group_id are one group",
+    advice:
+      "give each group its own group_id, or pass --group-by group_id if all lines with one group_id are one group",
     about: "Lines of one group must be adjacent, so that a group is complete when the next begins.",
   }),
   "ambiguous-group": errorOfWhole<{ position: string; isJson?: boolean }>({
