@@ -179,16 +179,15 @@ const listPairNotes = (comparison: Comparison, typed: CompareOptions, format: Sc
 
 const describePairs = async (
   { a, b }: Datasets,
-  { changed, readPair, readKey, pairing }: Comparison,
+  { changed, pairing }: Comparison,
   { limit, groupBy }: CompareOptions,
 ) => {
   const described: ChangedPair[] = [];
-  for (const { pair: number, means } of changed.slice(0, limit)) {
+  for (const { pair, means } of changed.slice(0, limit)) {
     if (!means) continue;
-    const pair = readPair(number);
     const { prompt, key: ofPrompt } = readPairPromptAndKey([a, b], pair, groupBy);
     described.push({
-      key: pairing.name === undefined ? ofPrompt : formatKeyText(readKey(number)),
+      key: pairing.name === undefined ? ofPrompt : formatKeyText(pair.key),
       prompt,
       ...means,
       at_a: await formatTrajectoryPosition(a, pair.a.first),

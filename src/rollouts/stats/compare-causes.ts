@@ -215,8 +215,7 @@ const maxDivisions = 20;
  */
 export const compareDivisions = (
   { a }: Sides,
-  changes: readonly Readonly<{ means: Both<number> | undefined; pair: number }>[],
-  readPair: (pair: number) => Both<Pool>,
+  changes: readonly Readonly<{ means: Both<number> | undefined; pair: Both<Pool> }>[],
 ) =>
   divisionNames.flatMap((name) => {
     const column = a.facts.tasks.get(name);
@@ -224,7 +223,7 @@ export const compareDivisions = (
     const [byValue, others] = [new NamedPairs<string>(), new NamedPairs<string>()];
     const values = column.names.list.map((text) => formatKeyText(text) ?? "");
     for (const { pair, means } of changes) {
-      const [row = -1] = readPair(pair).a.rows;
+      const [row = -1] = pair.a.rows;
       const own = formatKeyText(column.at(row)) ?? "";
       if (means) for (const value of values) (value === own ? byValue : others).of(value).add(means.a, means.b);
     }

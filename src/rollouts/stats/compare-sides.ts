@@ -4,9 +4,7 @@ import type { Breaks } from "../../system/breaks.ts";
 import type { TrajectoryPosition } from "../dataset/locate.ts";
 import { readFailedKey } from "../dataset/prompt-text.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
-import { NumberColumn } from "../index/column.ts";
 import type { FactColumns } from "../index/fact-columns.ts";
-import type { Parts } from "../index/parts.ts";
 import { Names, TextColumn, type TextNames } from "../index/text-column.ts";
 import { groupKeyNames } from "../rules/names.ts";
 import { getFacts } from "./fact-rows.ts";
@@ -22,65 +20,10 @@ export interface Pool {
   readonly exceptions: number;
 }
 
-/** Pools by the number of their key. The distances between the rows of a pool take little memory. */
-class Pools {
-  /** Parts and rows are stored plus 1; 0 is none. */
-  readonly #firstPart = new NumberColumn();
-  readonly #lastRow = new NumberColumn();
-  readonly #toPreviousRow = new NumberColumn();
-  readonly #exceptions = new NumberColumn();
-  readonly #parts: Parts;
-
-  constructor(parts: Parts) {
-    this.#parts = parts;
-  }
-
-  /** The numbers of keys are smaller. */
-  get end() {
-    return this.#firstPart.length;
-  }
-
-  /** @param row undefined for a group without trajectories */
-  add(key: number, part: number, row?: number) {
-    const last = this.#lastRow.at(key);
-    if (this.#firstPart.at(key) === 0 || (row !== undefined && last === 0)) this.#firstPart.set(key, part + 1);
-    this.#firstPart.length = Math.max(this.end, key + 1);
-    if (row === undefined) return;
-    if (last > 0) this.#toPreviousRow.set(row, row + 1 - last);
-    this.#lastRow.set(key, row + 1);
-  }
-
-  addExceptions(key: number, count: number) {
-    this.#exceptions.set(key, this.#exceptions.at(key) + count);
-  }
-
-  has(key: number) {
-    return this.#firstPart.at(key) > 0;
-  }
-
-  /** True if the key has no trajectories. */
-  hasFailed(key: number) {
-    return this.#lastRow.at(key) === 0;
-  }
-
-  at(key: number): Pool | undefined {
-    const part = this.#firstPart.at(key) - 1;
-    if (part < 0) return undefined;
-    const rows: number[] = [];
-    for (let row = this.#lastRow.at(key) - 1, step = row < 0 ? 0 : -1; step !== 0; row -= step) {
-      rows.push(row);
-      step = this.#toPreviousRow.at(row);
-    }
-    rows.reverse();
-    const trajectory = Math.max(0, (rows[0] ?? 0) - this.#parts.columns.row.at(part));
-    return { first: { part, trajectory }, rows, exceptions: this.#exceptions.at(key) };
-  }
-}
-
 export interface Side {
   readonly facts: FactColumns;
   /** By the number of their key in `names`. */
-  readonly pools: Pools;
+  readonly pools: ReadonlyMap<number, Pool>;
   readonly names: TextNames;
   readonly counts: RolloutCounts;
   /** The number of trajectories without a key or prompt. */
@@ -153,21 +96,14 @@ export const openSide = async (dataset: Dataset, { name, columnOf }: Pairing, br
   const facts = getFacts(dataset);
   const { groups, scan } = dataset;
   const column = columnOf(facts) ?? new TextColumn(new Names());
-  const pools = new Pools(scan.parts);
+  const pools = new Map<number, { first: TrajectoryPosition; rows: number[]; exceptions: number }>();
   const counts = { groups: 0, trajectories: 0, exceptions: 0 };
   let unknown = 0;
-  /** Returns the key of the first trajectory with a key; 0 without one. */
-  const addPart = (part: number) => {
-    const rows = scan.parts.rowsOf(part);
-    let own = 0;
-    for (const row of rows) {
-      const key = column.numberAt(row);
-      if (key === 0) unknown++;
-      else pools.add(key, part, row);
-      own ||= key;
-    }
-    counts.trajectories += rows.length;
-    return own;
+  /** @param row undefined for a group without trajectories */
+  const add = (key: number, first: TrajectoryPosition, row?: number) => {
+    const pool = pools.get(key) ?? { first, rows: [], exceptions: 0 };
+    if (pool.rows.length === 0) pools.set(key, row === undefined ? pool : { ...pool, first });
+    if (row !== undefined) pools.get(key)?.rows.push(row);
   };
   for (const group of groups.valid()) {
     if (breaks.isDue(100 * groups.trajectoriesOf(group))) await breaks.take();
@@ -175,18 +111,23 @@ export const openSide = async (dataset: Dataset, { name, columnOf }: Pairing, br
     const exceptions = groups.exceptionsOf(group);
     counts.exceptions += exceptions;
     let own = 0;
-    for (const part of groups.partsOf(group)) {
-      const key = addPart(part);
-      own ||= key;
-    }
+    for (const part of groups.partsOf(group))
+      for (const [trajectory, row] of scan.parts.rowsOf(part).entries()) {
+        const key = column.numberAt(row);
+        if (key === 0) unknown++;
+        else add(key, { part, trajectory }, row);
+        own ||= key;
+        counts.trajectories++;
+      }
     // A group without trajectories has no prompt.
     const isFailed = exceptions > 0 && groups.trajectoriesOf(group) === 0;
     const failedKey = isFailed && name !== undefined ? await readFailedKey(dataset, group, name) : undefined;
     if (failedKey !== undefined) {
       own = column.names.numberOf(failedKey);
-      pools.add(own, groups.firstOf(group));
+      add(own, { part: groups.firstOf(group), trajectory: 0 });
     }
-    if (own > 0) pools.addExceptions(own, exceptions);
+    const pool = pools.get(own);
+    if (pool) pool.exceptions += exceptions;
   }
   return { facts, pools, names: column.names, counts, unknown };
 };

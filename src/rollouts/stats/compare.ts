@@ -5,15 +5,14 @@ import { appendTo } from "../../text/lists.ts";
 import { compareTexts } from "../../text/sentences.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
 import { isCutOff } from "../facts.ts";
-import { NumberColumn } from "../index/column.ts";
 import { meanOfFinite, rewardTolerance, Sum } from "../index/sums.ts";
 import * as causes from "./compare-causes.ts";
 import { type Both, choosePairing, openSide, type Pool, pairByKey, type Side, type Sides } from "./compare-sides.ts";
 import { adjustChances, type Chance, NamedPairs, type PairedDifference, PairedValues } from "./intervals.ts";
 import { addTimes, countTries, estimateAll, estimatePass, type StatsOptions, withExceptions } from "./stats-slice.ts";
 
-/** The pools of both sides with a key. */
-type Pair = Both<Pool>;
+/** The pools of both sides with a key: the digest of the prompt, or the key as JSON. */
+type Pair = Both<Pool> & { readonly key: string | undefined };
 
 /** `other_prompts` counts the pairs whose known prompts differ. */
 type Count = "paired" | "only_a" | "only_b" | "failed_a" | "failed_b" | "without_prompt" | "other_prompts";
@@ -36,9 +35,6 @@ export interface Comparison {
   readonly changes: readonly Changed[];
   /** The pairs with other rewards, by the size of their difference. */
   readonly changed: readonly Changed[];
-  readonly readPair: (pair: number) => Pair;
-  /** Returns the digest of the prompt, or the key as JSON. */
-  readonly readKey: (pair: number) => string | undefined;
   /** The names of the metrics without the pairs whose difference is outside of the range of doubles. */
   readonly overflowingMetrics: readonly string[];
   readonly pairing: Readonly<Record<"name" | "candidate", string | undefined>>;
@@ -54,7 +50,7 @@ type PassDifference = Readonly<Record<"k" | "pairs", number> & { all: Both<numbe
 type PairedMeans = Pick<PairedDifference, "a" | "b" | "difference">;
 
 /** A pair whose rewards are known, or of which a side failed. */
-type Changed = causes.Change & { readonly pair: number; readonly means: PairedMeans | undefined };
+type Changed = causes.Change & { readonly pair: Pair; readonly means: PairedMeans | undefined };
 
 const noDifference = { a: null, b: null, difference: null, ci95: null };
 
@@ -77,30 +73,28 @@ export const compareDatasets = async (a: Dataset, b: Dataset, given: ComparisonO
   const estimates = options.tries.map((k) => ({ k, pairs: new PairedValues(), all: new PairedValues() }));
   const happened = new causes.PairCauses(sides);
   let [paired, otherPrompts] = [0, 0];
-  for (let pair = 0; pair < counts.common; pair++) {
-    const pools = counts.readPair(pair);
-    if (breaks.isDue(1000 * (pools.a.rows.length + pools.b.rows.length))) await breaks.take();
-    const [a, b] = [readRewards(sides.a, pools.a, options), readRewards(sides.b, pools.b, options)];
-    const isPaired = counts.isPaired(pools);
+  for (const pair of counts.pairs) {
+    if (breaks.isDue(1000 * (pair.a.rows.length + pair.b.rows.length))) await breaks.take();
+    const [a, b] = [readRewards(sides.a, pair.a, options), readRewards(sides.b, pair.b, options)];
+    const isPaired = counts.isPaired(pair);
     const means = isPaired ? subtractMeans(a.mean, b.mean) : undefined;
     if (a.state && b.state) changes.push({ from: a.state, to: b.state, pair, means });
     if (!isPaired) continue;
     paired++;
-    if (haveOtherPrompts(sides, pools)) otherPrompts++;
+    if (haveOtherPrompts(sides, pair)) otherPrompts++;
     for (const { k, pairs, all } of estimates) {
       if (a.tries < k || b.tries < k) continue;
       pairs.add(estimatePass(a, k), estimatePass(b, k));
       all.add(estimateAll(a, k), estimateAll(b, k));
     }
-    happened.add(pools, { a: a.rewards, b: b.rewards }, means !== undefined);
+    happened.add(pair, { a: a.rewards, b: b.rewards }, means !== undefined);
     rewards.add(a.mean, b.mean);
   }
   const size = ({ means }: Changed) => Math.abs(means?.difference ?? 0);
   const { metrics, overflowing } = await compareMetrics(sides, counts, breaks);
   const changed = changes.filter((change) => size(change) > rewardTolerance);
   const reward = compareRewards(rewards, changes);
-  const { readPair } = counts;
-  const divisions = causes.compareDivisions(sides, changes, readPair);
+  const divisions = causes.compareDivisions(sides, changes);
   const happenings = happened.compute();
   adjustChances(listChances({ ...happenings, divisions, metrics }));
   return {
@@ -131,8 +125,6 @@ export const compareDatasets = async (a: Dataset, b: Dataset, given: ComparisonO
     steps: causes.findSteps(sides),
     changes,
     changed: await sortWithBreaks(changed, (x, y) => size(y) - size(x), breaks),
-    readPair,
-    readKey: counts.readKey,
     overflowingMetrics: overflowing,
     pairing: { name: pairing.name, candidate },
   };
@@ -180,39 +172,25 @@ const hasFailed = (pool: Pool) => pool.rows.length === 0;
 
 /** Finds the keys of both sides, also those whose rollouts all failed on a side. */
 const countPools = async ({ a, b }: Sides, { exceptionsAs }: StatsOptions, breaks: Breaks) => {
-  /** For each pair, the numbers of its key. */
-  const keys = { a: new NumberColumn(), b: new NumberColumn() };
+  const pairs: Pair[] = [];
   const counts = { only_a: 0, only_b: 0, failed_a: 0, failed_b: 0 };
-  /** For each pool of b, 1 if a has its key. */
-  const isCommon = new Uint8Array(b.pools.end);
-  for (let key = 0; key < a.pools.end; key++) {
+  for (const [number, poolA] of a.pools) {
     if (breaks.isDue()) await breaks.take();
-    if (!a.pools.has(key)) continue;
-    const inB = b.names.find(a.names.at(key) ?? "");
-    const isInB = b.pools.has(inB);
-    if (a.pools.hasFailed(key)) counts.failed_a++;
-    else if (!isInB) counts.only_a++;
-    if (!isInB) continue;
-    isCommon[inB] = 1;
-    keys.a.push(key);
-    keys.b.push(inB);
+    const key = a.names.at(number);
+    const poolB = b.pools.get(b.names.find(key ?? ""));
+    if (poolB) pairs.push({ key, a: poolA, b: poolB });
+    if (hasFailed(poolA)) counts.failed_a++;
+    else if (!poolB) counts.only_a++;
   }
-  for (let key = 0; key < b.pools.end; key++) {
+  const common = new Set(pairs.map((pair) => pair.b));
+  for (const pool of b.pools.values()) {
     if (breaks.isDue()) await breaks.take();
-    if (!b.pools.has(key)) continue;
-    if (b.pools.hasFailed(key)) counts.failed_b++;
-    else if (isCommon[key] === 0) counts.only_b++;
+    if (hasFailed(pool)) counts.failed_b++;
+    else if (!common.has(pool)) counts.only_b++;
   }
-  const readPair = (pair: number): Pair => {
-    const [poolA, poolB] = [a.pools.at(keys.a.at(pair)), b.pools.at(keys.b.at(pair))];
-    if (!poolA || !poolB) throw new RangeError(`there is no pair ${pair}`);
-    return { a: poolA, b: poolB };
-  };
-  const readKey = (pair: number) => a.names.at(keys.a.at(pair));
   /** A pool whose rollouts all failed has a mean only if exceptions have a reward. */
-  const isPaired = ({ a: poolA, b: poolB }: Pair) =>
-    exceptionsAs !== undefined || !(hasFailed(poolA) || hasFailed(poolB));
-  return { common: keys.a.length, readPair, readKey, isPaired, ...counts };
+  const isPaired = (pair: Pair) => exceptionsAs !== undefined || !(hasFailed(pair.a) || hasFailed(pair.b));
+  return { pairs, isPaired, ...counts };
 };
 
 type Pairs = Awaited<ReturnType<typeof countPools>>;
@@ -239,12 +217,11 @@ const compareRewards = (values: PairedValues, changes: readonly Changed[]): Rewa
   return { ...compared, detectable, better, worse, equal: compared.pairs - better - worse };
 };
 
-const compareMetrics = async ({ a, b }: Sides, { common, readPair, isPaired }: Pairs, breaks: Breaks) => {
+const compareMetrics = async ({ a, b }: Sides, { pairs, isPaired }: Pairs, breaks: Breaks) => {
   const values = new NamedPairs<string>();
   let [names, positions]: [readonly string[], ReadonlyMap<string, number>] = [[], new Map()];
-  for (let at = 0; at < common; at++) {
+  for (const pair of pairs) {
     if (breaks.isDue()) await breaks.take();
-    const pair = readPair(at);
     if (!isPaired(pair)) continue;
     const [inA, inB] = [readMetrics(a, pair.a), readMetrics(b, pair.b)];
     if (breaks.isDue(100 * inB.names.length)) await breaks.take();
