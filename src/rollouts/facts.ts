@@ -135,7 +135,6 @@ export const facts: readonly Fact[] = list;
 /** The facts of which groups have a summary. */
 export const groupFacts = facts.filter(({ inGroup }) => inGroup !== undefined);
 
-/** What is counted in messages, in the order of the columns. */
 /** The key of a group with the indexes of the trajectories whose last finish reason `convert` derived. */
 export const derivedFinishesKey = "derived_finish_reasons";
 
@@ -149,7 +148,6 @@ export const countIndexes: Readonly<Record<CountName, number>> = Object.fromEntr
 export const mapLengths = <Value>(map: (name: LengthName) => Value): Record<LengthName, Value> =>
   Object.fromEntries(lengthNames.map((name): readonly unknown[] => [name, map(name)]));
 
-/** Returns a value for each of the facts, by name. */
 export const mapFacts = <Value>(of: readonly Fact[], map: (fact: Fact) => Value): Readonly<Record<string, Value>> =>
   Object.fromEntries(of.map((fact) => [fact.name, map(fact)]));
 

@@ -39,7 +39,6 @@ export interface ScanOptions {
 
 const groupType = defineObjectType({ trajectories: requiredField(Kind.array), exceptions: anyValue }, kindsAsFacts);
 
-/** The number of facts if a trajectory has no facts. */
 const noFacts = -1;
 
 /** An index of so many parts takes about 600 MB, and the facts of so many trajectories of a group about 400 MB. */

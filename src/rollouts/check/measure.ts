@@ -73,29 +73,25 @@ const countMediaColumns = (trajectory: json.JsonValue) => {
   return count;
 };
 
-/** Adds rows of valid trajectories. */
-export interface Measurer {
-  /**
-   * @param holder the group of the trajectories, or the trajectory
-   * Yields the length of each trajectory before its row.
-   * @param walks over the messages of each trajectory
-   * @param hasOnePrompt true if the prompts of tasks are the same bytes
-   */
-  addRows(
-    holder: json.JsonValue,
-    all: readonly TrajectoryFacts[],
-    walks: readonly MessageWalk[],
-    into: FactColumns,
-    hasOnePrompt: boolean,
-  ): Iterable<number>;
-}
+export type Measurer = ReturnType<typeof openMeasurer>;
 
-export const openMeasurer = (keys: MeasuredKeys): Measurer => {
+export const openMeasurer = (keys: MeasuredKeys) => {
   const readBy = keys.by === undefined ? undefined : openKeyReader([keys.by]);
   const readPrompt = openPromptReader();
   const readTasks = openTaskReader();
   return {
-    *addRows(holder, all, walks, into, hasOnePrompt) {
+    /**
+     * Yields the length of each valid trajectory before its row.
+     * @param holder the group of the trajectories, or the trajectory
+     * @param hasOnePrompt true if the prompts of tasks are the same bytes
+     */
+    *addRows(
+      holder: json.JsonValue,
+      all: readonly TrajectoryFacts[],
+      walks: readonly MessageWalk[],
+      into: FactColumns,
+      hasOnePrompt: boolean,
+    ) {
       // Adjacent trajectories outside groups often have the same prompt, which `readPrompt` knows.
       const isShared = hasOnePrompt && all.length > 1;
       let task: string | undefined;

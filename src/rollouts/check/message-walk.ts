@@ -114,7 +114,6 @@ const functionShape = new Shape(["name", "arguments", "input"], kindsAsFacts);
 
 export interface Caller {
   readonly maker: number;
-  /** True for the last message. */
   readonly isLast: boolean;
   /** True if the arguments count as characters. */
   readonly isCounted: boolean;

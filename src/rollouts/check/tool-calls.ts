@@ -9,7 +9,6 @@ import type { RuleReporter } from "../rules/rules.ts";
 /** What makes an event: a result, or a message's call. Without choices, the assistant's messages are sampled. */
 export const makers = { result: 0, other: 1, assistant: 2, choice: 3 };
 
-/** A call or a result. */
 export interface ToolEvent {
   /** The node of the call or message. */
   readonly node: number;
@@ -72,7 +71,6 @@ const pairById = (table: JsonTable, events: readonly ToolEvent[]) => {
 /** An empty string is no name. */
 const readToolName = (table: JsonTable, { name }: ToolEvent) => (name > 0 && json.readString(table, name)) || undefined;
 
-/** Pairs calls and results. */
 export const inspectToolCalls = (table: JsonTable, events: readonly ToolEvent[], report: RuleReporter) => {
   if (events.length === 0 || (pairInOrder(table, events) ?? pairById(table, events))) return;
   const calls = events.filter(({ maker }) => maker !== makers.result);

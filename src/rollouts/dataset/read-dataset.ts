@@ -156,7 +156,6 @@ const forgetDerivedFinishes = async (read: IndexedGroups, breaks: Breaks) => {
   }
 };
 
-/** Scans and groups all sources. */
 const scanSources = async (read: IndexedGroups, options: SourceOptions, checkSplit: () => void) => {
   const { sources, scan, groups } = read;
   const { groupBy, measures, onProgress } = options;

@@ -262,7 +262,6 @@ const listReferences = (document: Value): readonly Reference[] => [
   ...listEmbedded(document).flatMap(listReferences),
 ];
 
-/** The references between documents. */
 class Links {
   readonly #documents = new Map<string, { ids: readonly string[]; references: readonly Reference[] }>();
   readonly #filesById = new Map<string, string[]>();

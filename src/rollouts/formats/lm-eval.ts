@@ -3,9 +3,8 @@
 import { hash } from "node:crypto";
 import { textChoice, toTurns } from "../../conversation/apis/openai.ts";
 import type { Value } from "../../json/value.ts";
-import { formatList, pluralize } from "../../text/sentences.ts";
-import { formatCommandLine } from "../../text/shell-words.ts";
-import { buildTrajectory, findReward } from "./build-trajectory.ts";
+import { pluralize } from "../../text/sentences.ts";
+import { buildTrajectory, findReward, suggestPaths } from "./build-trajectory.ts";
 import type { Converter, Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 
 export const lmEval: Format = {
@@ -79,11 +78,11 @@ const chooseFilter = ({ options: { rewardFrom, rewards } }: FormatRun, row: Valu
   const metrics = (repeats.length > 0 ? repeats : listMetrics(row)).map(([name]) => name);
   const names = rewardFrom ? splitPath(rewardFrom).slice(0, 1) : metrics;
   const options = names.flatMap((name) => (filters.length === 1 ? name : filters.map((one) => `${name},${one}`)));
-  const words = options.map((option) => formatCommandLine([option]));
-  const choice = words.length === 1 ? `--reward-from ${words[0]}` : `--reward-from with one of ${formatList(words)}`;
   const several = `several filters${row.has("filter") ? "" : ", numbered here because the rows name none,"} rate the sample`;
   const fault = named === undefined ? several : `no row of the file has the filter ${named}`;
-  throw row.error(`${rewardFrom ? fault : "the reward is missing"} (pass ${choice})`);
+  throw row.error(
+    `${rewardFrom ? fault : "the reward is missing"} (pass ${suggestPaths(options) ?? "--rewards <file>"})`,
+  );
 };
 
 const usedKeys = new Set(["doc_id", "metrics"]);

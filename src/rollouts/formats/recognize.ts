@@ -110,7 +110,6 @@ const scoreFormats = () => {
   const specificity = (format: Format) => (format === ownFormat ? 4 : (scoresOfCommonRows[format.name] ?? 3));
   return {
     isEmpty: () => scores.size === 0,
-    /** Adds the formats that recognize a record. */
     add: (formats: readonly Format[]) => {
       records.push(formats);
       for (const format of formats)

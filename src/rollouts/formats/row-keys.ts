@@ -128,7 +128,6 @@ export const findTurnNumber = (row: Value) => {
   return column === undefined ? undefined : formatCanonically(row.require(column));
 };
 
-/** Returns the first group key in a row or its metadata. */
 const findKey = (row: Value) => {
   const found = [row, row.get("metadata")].flatMap((holder) => holder?.facts(columns).groups ?? []);
   const name = groupKeyNames.find((one) => found.includes(one));

@@ -40,7 +40,6 @@ interface Mapping {
   readonly isLossy?: boolean;
   recognizes(row: Value, isGiven?: boolean): boolean | undefined;
   readReward?(run: FormatRun, row: Value): Json | undefined;
-  /** Returns the recorded group. */
   findGroup?(row: Value): string | undefined;
   /** Returns the id of the rollout in its group. */
   findId?(row: Value): string | undefined;

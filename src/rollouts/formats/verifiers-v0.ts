@@ -70,8 +70,9 @@ const convertRollout = (run: FormatRun, record: SourceRecord, environment: strin
   // Since 0.6, prime-rl cuts batches within groups, which continue in the file of the next step.
   const recorded = group && { key: `group ${group.raw}`, by: "group_id", spansFiles: build.isUuid(group.text ?? "") };
   const steps = readSteps(row);
+  record.steps = formatSteps(steps);
   const by = [...steps.keys(), "environment", row.has("example_id") ? "example_id" : "prompt"].join(" and ");
-  const derived = { key: `${formatSteps(steps)} ${environment} ${example}`, by, isDerived: true };
+  const derived = { key: `${record.steps} ${environment} ${example}`, by, isDerived: true };
   record.group = recorded ?? derived;
   const { rewards, rewardFrom = ["reward"] } = run.options;
   const facts = { score: build.readPath(row, rewardFrom), hasAnswer: row.has("completion") };

@@ -68,7 +68,6 @@ const findDifferingKey = (a: OtherKeys, b: OtherKeys) =>
     (key) => compactJson(a.get(key)?.value ?? "") !== compactJson(b.get(key)?.value ?? ""),
   );
 
-/** Returns the split if all input consists of requests with the same split. */
 export const findCommonSplit = (requests: Requests, shapes: ReadonlySet<InputShape>) => {
   const [split, ...others] = new Set(requests.distinct.map((request) => request.split));
   return shapes.size === 1 && shapes.has("requests") && others.length === 0 ? split : undefined;

@@ -12,7 +12,6 @@ const mapUse = <Value>(map: (name: (typeof useNames)[number]) => Value) => ({
   unanswered: map("unanswered"),
 });
 
-/** The calls of a tool. */
 export type ToolUse = ReturnType<typeof mapUse<number>>;
 
 export const addUse = <Tool>(to: Map<Tool, ToolUse>, tool: Tool, added: Readonly<ToolUse>) =>
@@ -39,7 +38,6 @@ export class FactColumns {
   readonly reward = new NumberColumn();
   /** The value of `--by` as JSON. */
   readonly by = new TextColumn(new Names());
-  /** The name of the step column that `by` has. */
   stepName: string | undefined;
   /** The digest of the prompt as a value; none if it is unknown. */
   readonly prompt = new TextColumn(new DigestNames());
@@ -85,7 +83,6 @@ export class FactColumns {
     };
   }
 
-  /** Returns the number of the row. */
   addRow(
     { reward, metricNames, metrics, hasGreeting }: TrajectoryFacts,
     { counts, media, finishReason, uses }: MessageCounts,
@@ -119,7 +116,6 @@ export class FactColumns {
       else this.tasks.delete(name);
   }
 
-  /** Returns the names of the metrics of a row. */
   metricNamesOf(row: number) {
     return this.#nameLists[this.#nameList.at(row)] ?? noMetrics;
   }

@@ -73,7 +73,6 @@ export class Groups {
     return parts;
   }
 
-  /** Returns the rows of the trajectories. */
   rowsOf(group: number): readonly number[] {
     const parts = this.partsOf(group);
     if (parts.length === 1) return this.#parts.rowsOf(this.firstOf(group));

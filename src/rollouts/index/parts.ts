@@ -16,7 +16,6 @@ class Columns {
   readonly checksum = new NumberColumn();
   readonly kind = new NumberColumn();
   readonly valid = new NumberColumn(1);
-  /** 1 for a part with a warning. */
   readonly warned = new NumberColumn();
   /** 1 for a valid group of several trajectories with equal rewards. */
   readonly equal = new NumberColumn();
@@ -100,7 +99,6 @@ export class Parts {
     };
   }
 
-  /** Returns the rows of a part. */
   rowsOf(part: number): readonly number[] {
     const rows: number[] = [];
     const end = part + 1 < this.count ? this.columns.row.at(part + 1) : (this.facts?.rows ?? this.sampled.length);
@@ -113,7 +111,6 @@ export class Parts {
     this.columns.key.set(this.count - 1, this.keys.length);
   }
 
-  /** Sets a number of the last part. */
   setLast(column: "prompt" | "steps", value: number) {
     this.columns[column].set(this.count - 1, value);
   }

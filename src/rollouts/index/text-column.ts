@@ -49,7 +49,6 @@ export class DigestNames {
 
 export type TextNames = Pick<Names | DigestNames, "numberOf" | "find" | "at">;
 
-/** Texts of rows. */
 export class TextColumn<Texts extends TextNames = Names> {
   readonly names: Texts;
   readonly #numbers = new NumberColumn();

@@ -42,14 +42,12 @@ export type GroupKeyUse = Readonly<{
   /** The number of groups of several files. */
   joined: number;
   linesWithout: readonly number[];
-  /** The keys of a record. */
   keys: readonly string[];
 }>;
 
 /** The original records of the lines of a source. Line numbers begin at 1. */
 export interface OriginalLines {
   readonly files: readonly string[];
-  /** True if `--group-by` can join groups. */
   readonly canRegroup?: boolean;
   /** Undefined without `--group-by`, and if it has no effect. */
   readonly keyUse?: GroupKeyUse | undefined;
@@ -63,7 +61,6 @@ export interface OriginalLines {
   /** @param path the path in the group */
   locationOf(line: number, path: Path): Promise<ProblemLocation>;
   recordsOf(line: number): Promise<readonly OriginalRecord[]>;
-  /** Returns the record of each exception. */
   failedRecordsOf(line: number): Promise<readonly (Buffer | undefined)[]>;
   /** Returns undefined for a file without lines. @param file a name from `locationOf` */
   textOf(file: string): Bytes | undefined;

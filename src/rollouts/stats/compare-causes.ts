@@ -41,7 +41,6 @@ const meanCount = (columns: FactColumns, { rows }: Pool, fact: number) => {
   return meanOfFinite(counts.map((count) => (count < 0 ? Number.NaN : count)));
 };
 
-/** Returns the uses of tools, and the numbers of finish reasons, by name. */
 const countByName = (columns: FactColumns, { rows }: Pool) => {
   const [uses, finishes] = [new Map<string | null, ToolUse>(), new Map<string | null, number>()];
   for (const row of rows) {
@@ -89,7 +88,6 @@ export class PairCauses {
     this.#sides = sides;
   }
 
-  /** @param hasMeans true if both sides have a mean reward */
   add(pools: Both<Pool>, rewards: Both<ArrayLike<number>>, hasMeans: boolean) {
     const [a, b] = [this.#sides.a.facts, this.#sides.b.facts];
     const [inA, inB] = [divideRewards(a, pools.a, rewards.a), divideRewards(b, pools.b, rewards.b)];

@@ -219,19 +219,13 @@ const compareRewards = (values: PairedValues, changes: readonly Changed[]): Rewa
 
 const compareMetrics = async ({ a, b }: Sides, { pairs, isPaired }: Pairs, breaks: Breaks) => {
   const values = new NamedPairs<string>();
-  let [names, positions]: [readonly string[], ReadonlyMap<string, number>] = [[], new Map()];
   for (const pair of pairs) {
-    if (breaks.isDue()) await breaks.take();
     if (!isPaired(pair)) continue;
     const [inA, inB] = [readMetrics(a, pair.a), readMetrics(b, pair.b)];
-    if (breaks.isDue(100 * inB.names.length)) await breaks.take();
-    // Most trajectories share a list of names.
-    if (names !== inB.names) positions = new Map(inB.names.map((name, at) => [name, at]));
-    names = inB.names;
-    for (const [at, name] of inA.names.entries()) {
-      if (breaks.isDue(1000 * pair.a.rows.length)) await breaks.take();
-      const inOther = positions.get(name);
-      if (inOther !== undefined) values.of(name).add(inA.meanOf(at), inB.meanOf(inOther));
+    if (breaks.isDue(1000 * (inA.size * pair.a.rows.length + inB.size * pair.b.rows.length))) await breaks.take();
+    for (const [name, mean] of inA) {
+      const other = inB.get(name);
+      if (other !== undefined) values.of(name).add(mean, other);
     }
   }
   const compared: NamedDifference[] = [];
@@ -242,17 +236,9 @@ const compareMetrics = async ({ a, b }: Sides, { pairs, isPaired }: Pairs, break
   return { metrics: compared.length === 0 ? null : compared, overflowing: values.overflowing.sort(compareTexts) };
 };
 
-/** Returns the names of the metrics of a pool, and a function that returns the mean of one. */
 const readMetrics = ({ facts }: Side, { rows }: Pool) => {
-  const names = facts.metricNamesOf(rows[0] ?? 0);
-  if (rows.length > 0 && rows.every((row) => facts.metricNamesOf(row) === names))
-    return { names, meanOf: (at: number) => meanOfFinite(rows.map((row) => facts.metricAt(row, at))) };
   const values = new Map<string, number[]>();
-  for (const row of rows) {
-    for (const [at, name] of facts.metricNamesOf(row).entries()) {
-      appendTo(values, name, facts.metricAt(row, at));
-    }
-  }
-  const lists = [...values.values()];
-  return { names: [...values.keys()], meanOf: (at: number) => meanOfFinite(lists[at] ?? []) };
+  for (const row of rows)
+    for (const [at, name] of facts.metricNamesOf(row).entries()) appendTo(values, name, facts.metricAt(row, at));
+  return new Map(Array.from(values, ([name, list]) => [name, meanOfFinite(list)]));
 };

@@ -205,7 +205,6 @@ export class PairedValues {
   }
 }
 
-/** Values of pairs, for each name. */
 export class NamedPairs<Name> {
   readonly #values = new Map<Name, PairedValues>();
 

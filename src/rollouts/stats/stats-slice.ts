@@ -64,7 +64,6 @@ export const countTries = (rewards: Float64Array, pass: number): Tries => {
   return { tries, solved };
 };
 
-/** Appends the rewards of the exceptions. */
 export const withExceptions = (rewards: Float64Array, exceptions: number, as: number | undefined) =>
   as === undefined || exceptions === 0
     ? rewards
@@ -89,10 +88,8 @@ export class StatsSlice {
   readonly #metrics = new Map<string, GroupedValues>();
   /** The groups with the same numbers of tries and solved tries. */
   readonly #outcomes = new Map<number, Tries & { groups: number }>();
-  /** By the number of the finish reason. */
   readonly #finishes = new Map<number, { trajectories: number; rewards: Sum }>();
   readonly #rows = new NumberColumn();
-  /** By the number of the tool. */
   readonly #tools = new Map<number, ToolUse>();
   #lastNames = noMetrics;
   #lastMetrics: readonly GroupedValues[] = [];

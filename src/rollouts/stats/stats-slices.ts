@@ -68,7 +68,6 @@ export const computeStats = async (dataset: Dataset, given: SplitOptions): Promi
   const sorted = await sortWithBreaks(byValue, compare, breaks);
   return { whole: await whole.compute(breaks), rewards: whole.sortRewards(), byValue: sorted, exceptionsWithoutValue };
 };
-/** Rows of one group, and a number of its exceptions. */
 type GroupPart = Readonly<{ rows: readonly number[]; exceptions: number }>;
 
 /** @throws the signal's reason */
