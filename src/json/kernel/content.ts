@@ -178,17 +178,11 @@ function addBlocks(start: usize, end: usize): void {
 
 function finish(): u64 {
   const size = length & 31;
-  const first = bytesAt(block, size);
-  const second = size > 8 ? bytesAt(block + 8, size - 8) : 0;
-  a = mix(a ^ u64(length), first);
-  b = mix(b, second);
+  memory.fill(block + size, 0, 32 - size);
+  a = mix(a ^ u64(length), load<u64>(block));
+  b = mix(b, load<u64>(block, 8));
   if (length <= 16) return mix(a, b);
-  c = mix(c, size > 16 ? bytesAt(block + 16, size - 16) : 0);
-  d = mix(d, size > 24 ? bytesAt(block + 24, size - 24) : 0);
+  c = mix(c, load<u64>(block, 16));
+  d = mix(d, load<u64>(block, 24));
   return mix(mix(mix(a, b), c), d);
-}
-
-/** Returns the first of eight bytes. */
-function bytesAt(at: usize, count: usize): u64 {
-  return count < 8 ? load<u64>(at) & ((u64(1) << (u64(count) << 3)) - 1) : load<u64>(at);
 }
