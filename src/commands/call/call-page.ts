@@ -26,7 +26,7 @@ export function* callSections(call: raw.RawJson, options: CallViewOptions) {
   }
   if (inputs.items) yield* toTreeSection("Other inputs", inputs.rest);
   if (output.items) yield* toTreeSection("Other output", output.rest);
-  const details = listFields(call, detailLabels, prefix);
+  const details = listFields(call, detailFields, prefix);
   if (details.length > 0) yield { title: "Details", lines: details };
   yield* toTreeSection("Attributes", raw.findValue(call, "attributes"));
   yield* toTreeSection("Summary", findSummary(call, options));
@@ -62,7 +62,7 @@ const listFacts = (call: raw.RawJson, options: CallViewOptions) => {
   return [
     { label: "status", text: state, tone: tones.get(state) ?? "warning" },
     ...Object.entries(facts).flatMap(([label, texts]) => texts.map((text) => ({ label, text }))),
-    ...listFields(call, { id: "id", parent_id: "parent", thread_id: "thread", turn_id: "turn" }, prefix),
+    ...listFields(call, ["id", "parent_id", "thread_id", "turn_id"], prefix),
   ];
 };
 
@@ -82,23 +82,14 @@ const formatStorageSize = (call: raw.RawJson, field: string) => {
   return size ? raw.formatInline(size) : notProvided;
 };
 
-const detailLabels = {
-  display_name: "display name",
-  op_name: "operation",
-  project_id: "project",
-  trace_id: "trace",
-  started_at: "started",
-  ended_at: "ended",
-  deleted_at: "deleted",
-  vendor_user_id: "user id",
-  vendor_username: "username",
-  vendor_run_id: "run",
-  vendor_run_step: "run step",
-  vendor_run_step_end: "run step end",
-};
+/** The fields of the section "Details". Their labels are their names without the prefix. */
+const detailFields =
+  `display_name op_name project_id trace_id started_at ended_at deleted_at vendor_user_id vendor_username vendor_run_id
+  vendor_run_step vendor_run_step_end`.split(/\s+/);
 
-const listFields = (call: raw.RawJson, labels: Readonly<Record<string, string>>, prefix: string) =>
-  Object.entries(labels).flatMap(([field, label]) => {
+const listFields = (call: raw.RawJson, fields: readonly string[], prefix: string) =>
+  fields.flatMap((field) => {
+    const label = field.replace(/^vendor_/, "").replaceAll("_", " ");
     return [...new Set([callFacts.withPrefix(field, prefix), field])].flatMap((name) => {
       const value = raw.findValue(call, name);
       return value ? [{ label, text: raw.formatInline(value) }] : [];
