@@ -3,7 +3,7 @@ import { parseArgv, runCommand } from "./cli/argv.ts";
 import { toGlobalFlags, toScreenOptions } from "./cli/globals.ts";
 import { program } from "./commands/program.ts";
 import { toExitCode, toFailure } from "./failure.ts";
-import { openRunCleaner, openScreen, type Screen, type ScreenOptions } from "./output/screen.ts";
+import { openRunCleaner, Screen, type ScreenOptions } from "./output/screen.ts";
 import { type Context, openContext } from "./session/context.ts";
 import { readSavedSecrets } from "./settings/saved-files.ts";
 import { type Host, openHost } from "./system/host.ts";
@@ -22,7 +22,7 @@ export const run = async (node: NodeJS.Process) => {
 
 /** @param stray a promise that ends the run if it rejects */
 export const runCommandLine = async (host: Host, stray = new Promise<never>(() => undefined)) => {
-  const open = (options: ScreenOptions) => openScreen({ host, options }, openRunCleaner(host, readSavedSecrets(host)));
+  const open = (options: ScreenOptions) => new Screen({ host, options }, openRunCleaner(host, readSavedSecrets(host)));
   let screen: Screen | undefined;
   let context: Context | undefined;
   const work = async () => {

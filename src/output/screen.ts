@@ -48,8 +48,6 @@ export const openRunCleaner = (host: Host, { keys = [], variables: saved = {} }:
   return safe;
 };
 
-type ScreenRequest = Readonly<{ host: Host; options: ScreenOptions }>;
-
 type ErrorTextFormatter = (paint: Paint) => string | Promise<string>;
 
 /** Members are functions where callers pass them on. */
@@ -72,7 +70,7 @@ export class Screen {
   #spinner: progress.Progress | undefined;
 
   /** @param cleaner that of the run, which knows saved secrets */
-  constructor({ host, options }: ScreenRequest, cleaner: Cleaner) {
+  constructor({ host, options }: Pick<Screen, "host" | "options">, cleaner = openRunCleaner(host)) {
     const { terminal } = host;
     this.host = host;
     this.options = options;
@@ -219,6 +217,3 @@ export class Screen {
     return (tone, text) => (tone === undefined || text === "" ? text : paints[tone](text));
   }
 }
-
-export const openScreen = (request: ScreenRequest, cleaner = openRunCleaner(request.host)) =>
-  new Screen(request, cleaner);

@@ -52,19 +52,15 @@ const toSettingRow = (layers: layer.Layers, name: values.SettingName): SettingRo
 
 const secretName = /^(rollcall[-_])?(api[-_]?key|token|password|key|secret|username)([-_]file)?$/i;
 
-const unknownName = (name: string, profile: string) => {
+const parseSettingName = (name: string, profile: string) => {
+  if (values.isSettingName(name)) return name;
   if (secretName.test(name)) {
     const hint = `save a key with \`${inProfile("rollcall auth login", profile)}\``;
-    return new Failure("usage", "secret-in-settings", `${name} is a credential, not a setting`, { hint });
+    throw new Failure("usage", "secret-in-settings", `${name} is a credential, not a setting`, { hint });
   }
   const near = findNearest(name, values.settingNames);
   const details = formatSuggestion(near, "list the settings with `rollcall config list`");
-  return new Failure("usage", "setting-unknown", `unknown setting "${name}"`, details);
-};
-
-const parseSettingName = (typed: string, profile: string) => {
-  if (values.isSettingName(typed)) return typed;
-  throw unknownName(typed, profile);
+  throw new Failure("usage", "setting-unknown", `unknown setting "${name}"`, details);
 };
 
 const builtInSetting = (name: string) => {

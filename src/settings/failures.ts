@@ -103,12 +103,6 @@ export const folderUnknown = (kind: "settings" | "data") => {
   return new Failure("storage", "folder-unknown", message, { hint: `set ${variable} to a folder` });
 };
 
-/** The URL can contain a password. */
-export const storeNotAFile = () => {
-  const message = "the store of the local service must be a file, but its location is a URL";
-  return new Failure("usage", "store-not-a-file", message, { hint: "pass a path with --store or ROLLCALL_STORE" });
-};
-
 export const inaccessibleFile = (action: "read" | "write", file: string, code: string, cause?: unknown) => {
   const details = { hint: "choose another folder with ROLLCALL_CONFIG_DIR", where: { file }, cause };
   const message = `cannot ${action} ${file}: ${describeSystemCode(code)}`;

@@ -7,7 +7,7 @@ import { decodePercent } from "../system/host.ts";
 import { inProfile, toOptionName } from "../text/sentences.ts";
 import { type EndpointHost, urlSettingName } from "../wire/contract/endpoint.ts";
 import * as credentials from "./credentials.ts";
-import { folderUnknown, storeNotAFile } from "./failures.ts";
+import { folderUnknown } from "./failures.ts";
 import {
   findLayers,
   type Layers,
@@ -21,10 +21,9 @@ import * as values from "./values.ts";
 
 /** Reading an invalid value throws `setting-invalid`. */
 export interface Settings extends EffectiveValues, credentials.Credentials {
-  /** Returns undefined for the file in the data folder. @throws Failure `store-not-a-file` */
-  readonly storeFile: () => string | undefined;
   /** @param typed a path or URL of the command line. @throws Failure `invalid-database-url` */
   readonly ledgerLocation: (typed?: string) => Promise<DatabaseLocation>;
+  /** @throws Failure `store-not-a-file` */
   readonly service: () => Promise<ServiceSettings>;
 }
 
@@ -125,17 +124,11 @@ export const findLedgerFile = (host: FolderHost) => {
   return folder && join(folder, "ledger.db");
 };
 
-type Locations = Pick<Settings, "storeFile" | "ledgerLocation" | "service">;
+type Locations = Pick<Settings, "ledgerLocation" | "service">;
 
 const openLocations = (context: credentials.SettingsContext): Locations => {
   const { host, flags, layers } = context;
-  const storeFile = () => {
-    const file = flags.store ?? (host.env.ROLLCALL_STORE || undefined);
-    if (file !== undefined && urlPattern.test(file.trim())) throw storeNotAFile();
-    return file;
-  };
   return {
-    storeFile,
     ledgerLocation: async (typed) => await findLedgerLocation(context, typed),
     async service() {
       const dataDir = flags.data_dir === undefined ? findDataFolder(host) : resolve(flags.data_dir);
@@ -144,7 +137,13 @@ const openLocations = (context: credentials.SettingsContext): Locations => {
       const key = host.env.ROLLCALL_LOCAL_KEY?.trim() || undefined;
       const project = requireSetting(layers, "project");
       const maxBodyBytes = requireSetting(layers, "max_body_size");
-      return { dataDir, store: storeFile(), project, key, maxBodyBytes };
+      const store = flags.store ?? (host.env.ROLLCALL_STORE || undefined);
+      if (store !== undefined && urlPattern.test(store.trim())) {
+        // The URL can contain a password.
+        const message = "the store of the local service must be a file, but its location is a URL";
+        throw new Failure("usage", "store-not-a-file", message, { hint: "pass a path with --store or ROLLCALL_STORE" });
+      }
+      return { dataDir, store, project, key, maxBodyBytes };
     },
   };
 };

@@ -1,6 +1,6 @@
 /** Opens a screen on a test host, and makes a list of one text. */
 import { toRawJson } from "../../src/json/raw-json.ts";
-import { openScreen, type ScreenOptions } from "../../src/output/screen.ts";
+import { Screen, type ScreenOptions } from "../../src/output/screen.ts";
 import type { Column, OutputFormat } from "../../src/output/views.ts";
 import type { TestHost } from "../support/host.ts";
 
@@ -12,7 +12,7 @@ export const toScreenOptions = ({ json = false, output, fields, ...others }: Scr
 };
 
 export const screenOn = (host: TestHost, typed: ScreenFlags = {}) =>
-  openScreen({ host, options: toScreenOptions(typed) });
+  new Screen({ host, options: toScreenOptions(typed) });
 
 const columns: readonly Column<{ readonly id: string }>[] = [
   { name: "id", heading: "id", rank: 0, cell: ({ id }) => id, value: ({ id }) => id },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parseRawJson } from "../../src/json/raw-json.ts";
 import { findColumn, findValues, resolveField } from "../../src/output/json-fields.ts";
-import { openScreen, type ScreenOptions } from "../../src/output/screen.ts";
+import { Screen, type ScreenOptions } from "../../src/output/screen.ts";
 import { foldLine, foldSentence, truncate, truncateStart } from "../../src/output/width.ts";
 import type { Host } from "../../src/system/host.ts";
 import { testHost } from "../support/host.ts";
@@ -59,7 +59,7 @@ describe("a screen", () => {
     [["sent"], { format: "json" }, true],
   ])("prints messages as its options say (row %$)", async (said, flags, stderr) => {
     const host = testHost({ terminal: { stderr } });
-    const screen = openScreen({ host, options: { color: "never", ...flags } as const });
+    const screen = new Screen({ host, options: { color: "never", ...flags } as const });
     screen.notice("one\ntwo");
     screen.noteInResult("three");
     screen.noticeCommands("run:", ["a\n--b"]);
@@ -104,7 +104,7 @@ describe("a screen", () => {
     };
     const options = { color: "never", ...flags } as const;
     let now = 0;
-    const screen = openScreen({ host: { ...host, sleep, elapsed: () => now }, options });
+    const screen = new Screen({ host: { ...host, sleep, elapsed: () => now }, options });
     const meter = screen.startMeter();
     now = 10_000;
     meter.show({ phase: "sending", bytes: 0, ofBytes: undefined });

@@ -8,7 +8,7 @@ import { printReport } from "../../src/output/ci-report.ts";
 import { printDocument, printList } from "../../src/output/list.ts";
 import { printPage } from "../../src/output/page.ts";
 import { printFailure } from "../../src/output/print-failure.ts";
-import { openRunCleaner, openScreen, type Screen } from "../../src/output/screen.ts";
+import { openRunCleaner, Screen } from "../../src/output/screen.ts";
 import { readSavedSecrets } from "../../src/settings/saved-files.ts";
 import { testHost } from "../support/host.ts";
 import { listOf, type ScreenFlags, screenOn } from "./printed-text.ts";
@@ -128,7 +128,7 @@ describe("the redaction of a secret", () => {
     const host = testHost({ env: { ...files, ...unreadable, ...proxy, ROLLCALL_CONFIG_DIR: folder } });
     const argv = ["--my-token=typed-word", "--base-url", "http://u:p%40ss-word@:::", "--prompt-tokens=4000"];
     const cleaner = openRunCleaner({ ...host, argv }, readSavedSecrets(host));
-    const screen = openScreen({ host, options: {} }, cleaner);
+    const screen = new Screen({ host, options: {} }, cleaner);
     screen.trace("proxy-pass typed-word p%40ss-word p@ss-word saved-key file-key file-pass 4000");
     return screen.writeError(() => "").then(() => expect(host.said()).toBe(`${"*** ".repeat(7)}4000\n`));
   });
@@ -170,7 +170,7 @@ describe("the redaction of a secret", () => {
       for (const option of [`--${name}`, `-${name}`]) {
         const host = testHost();
         const argv = ["check", `${option}=%40-?!`];
-        await openScreen({ host: { ...host, argv }, options: {} }).writeError(() => "%40-?! @-?!");
+        await new Screen({ host: { ...host, argv }, options: {} }).writeError(() => "%40-?! @-?!");
         expect(host.said()).toBe("*** ***");
       }
     },
@@ -188,12 +188,12 @@ describe("the redaction of a secret", () => {
   ])("covers the password of a malformed URL in arguments and variables (row %$)", async (address) => {
     for (const argv of [["check", address], [`--base-url=${address}`]]) {
       const host = testHost();
-      await openScreen({ host: { ...host, argv }, options: {} }).writeError(() => address);
+      await new Screen({ host: { ...host, argv }, options: {} }).writeError(() => address);
       expect([host.said().includes("pass-w0rd"), host.said().includes("***")]).toEqual([false, true]);
     }
     for (const name of ["https_proxy", "ROLLCALL_BASE_URL", "ROLLCALL_LEDGER", "ROLLCALL_STORE"]) {
       const host = testHost({ env: { [name]: address } });
-      await openScreen({ host, options: {} }).writeError(() => address);
+      await new Screen({ host, options: {} }).writeError(() => address);
       expect([name, host.said().includes("pass-w0rd")]).toEqual([name, false]);
     }
   });
@@ -202,7 +202,7 @@ describe("the redaction of a secret", () => {
     const host = testHost();
     const longName = "a".repeat(300_000);
     const argv = ["check", "https://host.example/qwen:7b-long@main", longName];
-    await openScreen({ host: { ...host, argv }, options: {} }).writeError(() => argv.join(" "));
+    await new Screen({ host: { ...host, argv }, options: {} }).writeError(() => argv.join(" "));
     expect(host.said()).toBe(argv.join(" "));
   });
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { isFailure, type Problem } from "../../src/failure.ts";
 import { formatWarning } from "../../src/output/print-failure.ts";
-import { openScreen } from "../../src/output/screen.ts";
+import { Screen } from "../../src/output/screen.ts";
 import { plainPaint } from "../../src/output/views.ts";
 import { readDataset } from "../../src/rollouts/dataset/read-dataset.ts";
 import { selectProblems } from "../../src/session/print-problems.ts";
@@ -68,6 +68,6 @@ export const problemsIn = async (
 
 /** Renders a problem as on a terminal. */
 export const told = async (problem: Problem, columns = 80): Promise<string> => {
-  const screen = openScreen({ host: testHost({ terminal: { columns, stderr: true } }), options: {} });
+  const screen = new Screen({ host: testHost({ terminal: { columns, stderr: true } }), options: {} });
   return (await formatWarning(screen, problem, plainPaint)).trimEnd();
 };

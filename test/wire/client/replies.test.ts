@@ -1,7 +1,7 @@
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { printFailure } from "../../../src/output/print-failure.ts";
-import { openScreen } from "../../../src/output/screen.ts";
+import { Screen } from "../../../src/output/screen.ts";
 import { Connections } from "../../../src/wire/client/connections.ts";
 import { runExchange } from "../../../src/wire/client/exchange.ts";
 import { decodeBody, type ReplyBody } from "../../../src/wire/client/reply-body.ts";
@@ -95,7 +95,7 @@ describe("the message of a service", () => {
     const failure = await failureAt(json({ message: "x".repeat(1_000_000) }, 400));
     expect(failure.details.http?.said).toHaveLength(2 ** 17 + 2);
     const host = testHost();
-    await printFailure(openScreen({ host, options: {} }), failure);
+    await printFailure(new Screen({ host, options: {} }), failure);
     expect(host.said()).toMatch(/x{1900}/);
     expect(host.said()).not.toMatch(/x{2001}/);
   });
