@@ -104,8 +104,7 @@ const reportSkippedFiles = (problems: Problems, files: readonly SkippedFile[] = 
 const reportConversion = (problems: Problems, conversion: Conversion | undefined) => {
   for (const { format, files } of conversion?.formats ?? [])
     if (format.isLossy) problems.report("lossy-format", { format: format.name }, { file: files[0] ?? "" });
-  for (const at of conversion?.otherLines ?? []) problems.report("not-a-rollout", undefined, at);
-  for (const at of conversion?.possibleParts ?? []) problems.report("rollout-in-parts", { isCertain: false }, at);
+  for (const report of conversion?.warnings ?? []) report(problems);
   if (problems.strictness.strict) problems.addInputRule("rollout-in-parts");
 };
 

@@ -9,7 +9,7 @@ import type { OpenedInputs } from "../input/open-inputs.ts";
 import { closeSources, type RawRecord, type Source } from "../input/source.ts";
 import { openSpool } from "../input/spool.ts";
 import { answerColumns } from "../rules/names.ts";
-import { type ProblemLocation, Problems } from "../rules/problems.ts";
+import { Problems } from "../rules/problems.ts";
 import { defaultStrictness } from "../rules/rules.ts";
 import { breakAmbiguous, breakGroup, breakUnreadable, openBrokenGroups } from "./broken-records.ts";
 import type { Format, FormatOptions, FormatRun, SourceRecord } from "./format.ts";
@@ -30,9 +30,8 @@ export interface Conversion {
   /** Sentences, and how often each applies. */
   readonly notes: ReadonlyMap<string, number>;
   readonly recordProblems: Problems;
-  /** The positions of rows that can be parts of the rollout of the row before. */
-  readonly possibleParts: readonly ProblemLocation[];
-  readonly otherLines: readonly ProblemLocation[];
+  /** Each reports a warning. */
+  readonly warnings: readonly ((problems: Problems) => void)[];
   /** The number of records that are not JSON and have no known group. */
   readonly unreadableRecords: number;
   /** The values that no trajectory has, by path. */
@@ -85,8 +84,7 @@ export const convertInputs = async (options: FormatOptions, inputs: OpenedInputs
       })),
       notes: run.notes,
       recordProblems: run.problems,
-      possibleParts: run.possibleParts,
-      otherLines: run.otherLines,
+      warnings: run.warnings,
       unreadableRecords: results.reduce((sum, { unreadable }) => sum + unreadable, 0),
       unread: run.unread.list(),
     },
@@ -117,10 +115,7 @@ const openRun = (options: FormatOptions, [formats, own]: readonly [number, numbe
   kinds: new Set<string>(),
   /** Each problem is an error. */
   problems: new Problems({ ...defaultStrictness, strict: true }),
-  /** The positions of rows that can be parts of the rollout of the row before. */
-  possibleParts: new Array<ProblemLocation>(),
-  /** The positions of lines that are not rollouts. */
-  otherLines: new Array<ProblemLocation>(),
+  warnings: new Array<Conversion["warnings"][number]>(),
   notes: new Map<string, number>(),
   noted: 0,
   /** False while records are converted again. */
@@ -246,7 +241,7 @@ const convertRaw = (conversion: FormatConversion, raw: RawRecord, at: records.Ro
     if (!error) {
       const row = { ...record, value: rollout.part ?? value };
       conversion.parts.add(format, row, conversion.output.add(rollout, value, { ...at, position }));
-    } else if (isOtherLine(format, record)) run.otherLines.push(records.locateInRecord(raw, value));
+    } else if (isOtherLine(format, record)) conversion.formatRun.warn("not-a-rollout", undefined, record);
     else {
       const { fault, location } = records.locateFault(raw, error);
       breakGroup(conversion, rollout, { ...at, position }, { fault, location, keys: listKeys(value), ...misfit });
@@ -271,7 +266,10 @@ const isOtherLine = (format: Format, { value }: SourceRecord) =>
 const reportPart = ({ name, run }: FormatConversion, found: RolloutFault) => {
   const { group, rollout } = found;
   const { label: file, line } = rollout.file.records.locate(rollout.record);
-  if (found.kind === "possible-part") return run.possibleParts.push({ file, line, path: [] });
+  if (found.kind === "possible-part")
+    return run.warnings.push((problems) =>
+      problems.report("rollout-in-parts", { isCertain: false }, { file, line, path: [] }),
+    );
   group.isBroken = true;
   const location = { file, line, path: [], readAt: `${name}:${group.position + 1}` };
   if (found.kind !== "copy") return run.problems.report("rollout-in-parts", { isCertain: true }, location);
@@ -315,6 +313,11 @@ const openFormatRun = (files: readonly records.ConvertedFile[], format: Format, 
     ...run,
     unread: areAllRead ? run.unread : undefined,
     note,
+    warn: (rule, data, { file, position }) => {
+      const { label, line } = recordsOf.get(join(file))?.locate(position) ?? { label: file, line: 1 };
+      const location = { file: label, line, path: [] };
+      if (run.isCounting) run.warnings.push((problems) => problems.report(rule, data, location));
+    },
     files: files.map((file) => file.name),
     readDocument: (record, path) => documents.require(find(record, path), record.value),
     readSettings: (record, path) => find(record, path)?.value,

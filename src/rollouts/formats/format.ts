@@ -6,6 +6,7 @@ import type { ConversionError, Members, Value } from "../../json/value.ts";
 import type { RecordKinds } from "../input/records.ts";
 import type { SpoolOptions } from "../input/spool.ts";
 import type { Path } from "../rules/positions.ts";
+import type { RuleData, RuleName } from "../rules/rules.ts";
 
 export interface FormatOptions extends SpoolOptions {
   /** The name of a format, or `auto`. */
@@ -88,6 +89,8 @@ export interface FormatRun extends ConversionNotes {
   isFirst(id: string, record: Pick<SourceRecord, "file" | "position">): boolean;
   /** The ids of `rewards` that a record has. */
   readonly usedRewards: Set<string>;
+  /** Reports a warning once, although a record can be converted several times. */
+  warn<Name extends RuleName>(rule: Name, data: RuleData<Name>, record: Pick<SourceRecord, "file" | "position">): void;
   /** The kinds of the rollouts, of which a split selects one. */
   readonly kinds: Set<string>;
   /** Finds keys whose values no trajectory has. Undefined if not all values of a record are read. */

@@ -79,7 +79,7 @@ const toFormat = (rows: Mapping): Format => ({
         const page = listPage(record.value);
         if (!page) return convert(record);
         const total = record.value.get("total")?.number ?? 0;
-        if (total > page.length) run.note(`a page has ${page.length} of ${total} rollouts (read the other pages, too)`);
+        if (total > page.length) run.warn("incomplete-page", { shown: page.length, total }, record);
         return page.flatMap((value) => {
           const row: SourceRecord = { ...record, value };
           return convertPart(value, {}, () => {

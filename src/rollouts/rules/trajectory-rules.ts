@@ -232,6 +232,11 @@ export const trainingRules = {
     advice: "remove the line, or pass --allow not-a-rollout",
     about: "Some trainers write a summary or settings between the rollouts of a file.",
   }),
+  "incomplete-page": warningOfWhole<{ shown: number; total: number }>({
+    message: ({ shown, total }) => `the page has ${shown} of ${total} rollouts, so the others are missing`,
+    advice: "read the other pages, too, or pass --allow incomplete-page",
+    about: "The mean of a page is not of the run.",
+  }),
   "secret-in-content": warning<{ kind: string }>({
     message: ({ kind }) => `this text looks like ${kind}`,
     advice: "revoke the secret, and remove it from the file",

@@ -239,7 +239,7 @@ itTells("a row with %s", [
   [
     "a page of a service around it",
     { "a.json": JSON.stringify({ page: 1, total: 3, samples: [chat(), chat({ reward: 0 })] }, undefined, 2) },
-    "(u:q A:a) =1 (u:q A:a) =0\n & a page has 2 of 3 rollouts",
+    "(u:q A:a) =1 (u:q A:a) =0\n & a.json:1: warning: the page has 2 of 3 rollouts",
   ],
 ]);
 

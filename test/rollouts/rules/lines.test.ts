@@ -222,7 +222,7 @@ it.for(rows)("the problems are %s (row %$)", async ([found, input, options]) => 
 
 /** Rules about files, formats, requests and the ledger, which no line in rollcall's format breaks. */
 const elsewhere = new Set(
-  `file-not-found glob-without-match file-unreadable file-is-folder folder-without-rollouts decompressed-too-large too-many-records compressed-corrupt text-too-long record-invalid not-a-rollout ambiguous-format unknown-format lossy-format skipped-file split-requests duplicate-rollout rollout-in-parts input-changed error-in-response refused-by-service group-refused duplicate-group unresolved-group group-not-logged logged-before logged-differently logged-in-other-groups unresolved-requests resend-impossible group-changed incomplete-group incomplete-line`.split(
+  `file-not-found glob-without-match file-unreadable file-is-folder folder-without-rollouts decompressed-too-large too-many-records compressed-corrupt text-too-long record-invalid not-a-rollout incomplete-page ambiguous-format unknown-format lossy-format skipped-file split-requests duplicate-rollout rollout-in-parts input-changed error-in-response refused-by-service group-refused duplicate-group unresolved-group group-not-logged logged-before logged-differently logged-in-other-groups unresolved-requests resend-impossible group-changed incomplete-group incomplete-line`.split(
     /\s+/,
   ),
 );
