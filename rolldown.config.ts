@@ -1,11 +1,22 @@
 import { basename, dirname } from "node:path";
 import type { RolldownOptions } from "rolldown";
 import { kernel } from "./build/kernel.ts";
+import { lateRequires } from "./build/late-requires.ts";
 import { licenses } from "./build/licenses.ts";
 import { page } from "./build/page.ts";
 import { raw } from "./build/raw.ts";
 
 const listed = licenses();
+
+/** Files that a run loads together become one file with all that they import, but for what an earlier group has. */
+const groups = {
+  run: /\/src\/run\.ts$/,
+  connect: /\/session\/(?:connect|options)\.ts$/,
+  "print-failure": /\/output\/print-failure\.ts$/,
+  message: /\/(?:conversation\/(?:chat-marks|message)|json\/(?:output-json|value))\.ts$/,
+  trajectory: /\/(?:check\/trajectory|input\/decompress)\.ts$/,
+  "read-rollouts": /\/(?:session\/(?:output-files|read-rollouts)|dataset\/check-result)\.ts$/,
+};
 
 /** The program: one file that every run needs, and files that are loaded when they are used. */
 export const program = {
@@ -13,7 +24,7 @@ export const program = {
   platform: "node",
   // Its addon cannot be bundled.
   external: ["libsql"],
-  plugins: [kernel(), raw(), page([listed]), listed],
+  plugins: [kernel(), lateRequires(), raw(), page([listed]), listed],
   preserveEntrySignatures: "allow-extension",
   treeshake: {
     moduleSideEffects: [
@@ -33,6 +44,9 @@ export const program = {
     // A stack trace names a file of this folder: `log-command.cjs`, not `command4.cjs`.
     chunkFileNames: (chunk) =>
       chunk.name === "command" ? `${basename(dirname(chunk.facadeModuleId ?? ""))}-command.cjs` : "[name].cjs",
+    codeSplitting: {
+      groups: Object.entries(groups).map(([name, test], at) => ({ name, test, priority: 99 - at })),
+    },
     comments: { legal: true, annotation: false, jsdoc: false },
     cleanDir: true,
   },

@@ -123,11 +123,16 @@ const tryToParse = <Result>(parse: () => Result) => {
   }
 };
 
+const findNoun = ({ root }: Program, argv: readonly string[]) => {
+  const parser = createParser(root, { given: new Map(), invalidValues: [], hasHelpWord: false });
+  const [word = ""] = tryToParse(() => parser.parseOptions([...argv]).operands) ?? [];
+  return word;
+};
+
 /** Loads the noun, which is the first operand before the first option that is not global. */
 const loadTreeFor = async (program: Program, argv: readonly string[]) => {
-  const parser = createParser(program.root, { given: new Map(), invalidValues: [], hasHelpWord: false });
-  const [word = ""] = tryToParse(() => parser.parseOptions([...argv]).operands) ?? [];
   const nouns = { ...program.nouns, ...program.hidden };
+  const word = argv[0] !== undefined && Object.hasOwn(nouns, argv[0]) ? argv[0] : findNoun(program, argv);
   const load = Object.hasOwn(nouns, word) ? nouns[word] : undefined;
   return load ? { ...program.root, subcommands: [await load()] } : await commands.loadTree(program);
 };

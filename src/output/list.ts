@@ -4,7 +4,6 @@ import * as raw from "../json/raw-json.ts";
 import { pluralize } from "../text/sentences.ts";
 import { roundForDisplay } from "../text/units.ts";
 import * as jsonFields from "./json-fields.ts";
-import { printPage } from "./page.ts";
 import type { Screen } from "./screen.ts";
 import type * as views from "./views.ts";
 
@@ -28,6 +27,8 @@ export const printList = async <Row>(screen: Screen, view: views.ListView<Row>) 
   const count = pluralize(omitted.length, "column");
   screen.notice(`omitted ${count} to fit ${width} terminal columns: ${omitted.join(", ")} (choose with --fields)`);
 };
+
+const printPage = async (screen: Screen, page: views.Page) => await (await import("./page.ts")).printPage(screen, page);
 
 const selectColumns = <Row>(
   { fields: typed }: Screen,

@@ -1,6 +1,5 @@
 /** Checks the files that a run will write. */
 
-import { requireSummaryFile } from "../output/ci-report.ts";
 import type { Screen } from "../output/screen.ts";
 import { isRemote } from "../rollouts/input/names.ts";
 import { conflictingOptions, rejectsPathMissing } from "../system/failures.ts";
@@ -8,10 +7,10 @@ import { identifyFile, requireWritableFolder } from "../system/files.ts";
 import type { InputOptions } from "./options.ts";
 
 /** @throws Failure `conflicting-options`, `output-unwritable` */
-export const checkReport = (screen: Screen, report: "github" | undefined) => {
+export const checkReport = async (screen: Screen, report: "github" | undefined) => {
   if (report === undefined) return;
   if (screen.isJson) throw conflictingOptions("--report github", "--json", "both go to standard output");
-  requireSummaryFile(screen);
+  (await import("../output/ci-report.ts")).requireSummaryFile(screen);
 };
 
 type FileUse = readonly [text: string, file: string | undefined];

@@ -2,7 +2,6 @@
 
 import * as rollouts from "../rollouts/dataset/read-dataset.ts";
 import { readRewardsFile } from "../rollouts/formats/convert-opened.ts";
-import { formatNames } from "../rollouts/formats/recognize.ts";
 import { Sum } from "../rollouts/index/sums.ts";
 import { shortenName } from "../rollouts/rules/positions.ts";
 import { parseStrictness } from "../rollouts/rules/rules.ts";
@@ -82,6 +81,7 @@ const parseDottedPath = (path: string) =>
 
 const parseFormatOptions = async (typed: InputOptions, host: Host, maxUnpackedBytes: number) => {
   const { from = "auto", rewardFrom, rewards } = typed;
+  const { formatNames } = from === "auto" ? { formatNames: [] } : await import("../rollouts/formats/recognize.ts");
   const names = ["auto", "rollcall", ...formatNames];
   if (!names.includes(from)) throw invalidOptionValue("--from", from, names.join(", "), findNearest(from, names));
   if (rewardFrom !== undefined && rewards !== undefined)

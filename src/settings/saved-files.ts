@@ -2,7 +2,6 @@
 import { isUtf8 } from "node:buffer";
 import * as fs from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
-import { databaseLocked } from "../database/failures.ts";
 import { Failure, type Problem } from "../failure.ts";
 import { bomLength, isObject, type JsonObject, locateOffset } from "../json/json-bytes.ts";
 import { findFault } from "../json/reader.ts";
@@ -115,7 +114,7 @@ export const changeSaved = async (host: Host, kind: SavedKind, change: (profiles
     fs.accessSync(dirname(file), fs.constants.W_OK);
     const about = { path: join(dirname(file), "settings.lock"), ...lockFile };
     const lock = await waitForLock({ ...about, host, maxWaitMs });
-    if (!lock) throw databaseLocked(about);
+    if (!lock) throw (await import("../database/failures.ts")).databaseLocked(about);
     try {
       const { members, profiles } = readSaved(host, kind);
       const { profiles: _, ...otherMembers } = members;

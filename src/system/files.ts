@@ -2,11 +2,11 @@
 import * as fs from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { addAbortSignal, type Readable } from "node:stream";
-import { crc32 } from "node:zlib";
 import { Failure, type Problem } from "../failure.ts";
 import { describeSystemCode } from "../text/sentences.ts";
 import { formatCommandLine } from "../text/shell-words.ts";
 import { Breaks } from "./breaks.ts";
+import { crc32 } from "./hashes.ts";
 import { currentUser, type Host } from "./host.ts";
 
 export const getErrorCode = (thrown: unknown) =>

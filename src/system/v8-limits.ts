@@ -1,6 +1,7 @@
 /** Limits the work of V8's optimizers, which cost a short run more than they save. */
 import process from "node:process";
-import { setFlagsFromString } from "node:v8";
+
+const setFlagsFromString = (flags: string) => process.getBuiltinModule("node:v8").setFlagsFromString(flags);
 
 const defaultBudget = 1_800_000;
 

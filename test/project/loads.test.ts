@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { type OutputChunk, rolldown } from "rolldown";
@@ -40,6 +40,27 @@ const loads: Readonly<Record<string, string>> = {
   "__complete zsh -- : log m file --on-invalid": "commander",
 };
 
+/** The files of `dist` and modules of Node that a run of ten groups loads. bench/README.md has the reasons. */
+const shortRuns = [
+  {
+    line: "check groups.jsonl",
+    maxBytes: 610_000,
+    files:
+      "check-command connect list main message print-failure read-rollouts rolldown-runtime run run-check trajectory",
+    ofNode: "",
+  },
+  {
+    line: "log m groups.jsonl --split train",
+    maxBytes: 1_240_000,
+    files:
+      "client connect connections failures failures2 failures3 ledger list log-command log-dataset main message outcome own-file pool print-failure read-rollouts rolldown-runtime run run-log send-requests sqlite trajectory",
+    ofNode: "crypto http zlib",
+  },
+];
+
+/** Modules of Node that take milliseconds. The addon of libsql loads `child_process` on Linux. */
+const slowModules = /^NativeModule (crypto|http2?|tls|zlib)$/;
+
 const files = {
   "/v1/preview/models/m/log": '{"metrics":{},"call_ids":[]}',
   "/v1/models": readFileSync("test/samples/models.json"),
@@ -48,15 +69,17 @@ const files = {
 };
 
 const tell = `process.on("exit", () => {
-  require("node:fs").writeFileSync("loaded.json", JSON.stringify(Object.keys(require.cache)));
+  require("node:fs").writeFileSync("loaded.json", JSON.stringify([Object.keys(require.cache), process.moduleLoadList]));
 });`;
 
-/** Runs a command in a new process. Returns the names of the files of `dist` that it loaded. */
-const listLoaded = async (line: string): Promise<readonly string[]> => {
+/** Runs a command in a new process. Returns the files of `dist` and the slow modules of Node that it loaded. */
+const listLoaded = async (line: string) => {
   const { url } = await fileServer({ files, type: "application/json" });
   const cwd = mkdtempSync(join(tmpdir(), "loads-"));
   symlinkSync(resolve("test"), join(cwd, "test"));
   writeFileSync(join(cwd, "tell.cjs"), tell);
+  const rewards = Array.from({ length: 10 }, (_, reward) => reward);
+  writeFileSync(join(cwd, "groups.jsonl"), rewards.map((reward) => `${groupOf(reward)}\n`).join(""));
   const env = {
     NODE_OPTIONS: "--require ./tell.cjs",
     ROLLCALL_BASE_URL: url,
@@ -67,14 +90,34 @@ const listLoaded = async (line: string): Promise<readonly string[]> => {
   };
   const { code, stderr } = await runRollcall(line.split(" "), { cwd, env });
   if (code !== 0) throw new Error(`${line}: ${stderr}`);
-  const paths: readonly string[] = JSON.parse(readFileSync(join(cwd, "loaded.json"), "utf8"));
-  return paths.filter((path) => path.startsWith(resolve("dist"))).map((path) => basename(path));
+  const [paths, modules]: readonly [readonly string[], readonly string[]] = JSON.parse(
+    readFileSync(join(cwd, "loaded.json"), "utf8"),
+  );
+  return {
+    dist: paths.filter((path) => path.startsWith(resolve("dist"))),
+    ofNode: modules.flatMap((name) => slowModules.exec(name)?.[1] ?? []).sort(),
+  };
 };
 
 /** The package that is not bundled. */
 const outside = /\brequire\("(libsql)"\)/g;
 
 const catalogCode = /\/catalog\/filter\.ts$/;
+
+const groupOf = (reward: number) =>
+  JSON.stringify({ trajectories: [{ messages_and_choices: [{ role: "user", content: "q" }], reward }] });
+
+describe("a short run", () => {
+  it.each(shortRuns)("of `$line` loads only the files that it uses", async ({ line, ...expected }) => {
+    const { dist, ofNode } = await listLoaded(line);
+    const names = dist.map((path) => basename(path, ".cjs")).sort();
+    expect({ files: names.join(" "), ofNode: ofNode.join(" ") }).toEqual({
+      files: expected.files,
+      ofNode: expected.ofNode,
+    });
+    expect(dist.reduce((sum, path) => sum + statSync(path).size, 0)).toBeLessThan(expected.maxBytes);
+  });
+});
 
 describe("a command", { tags: "slow" }, () => {
   const chunks = new Map<string, OutputChunk>();
@@ -99,7 +142,7 @@ describe("a command", { tags: "slow" }, () => {
   };
 
   it.each(Object.entries(loads))("loads for `%s` only the packages it uses", async (line, expected) => {
-    const loaded = new Set((await listLoaded(line)).flatMap(listParts));
+    const loaded = new Set((await listLoaded(line)).dist.flatMap((path) => listParts(basename(path))));
     expect([...loaded].sort().join(" ")).toBe(expected);
   });
 });

@@ -1,6 +1,5 @@
 /** Checks rollouts, and prints their metrics and reports. */
 import { Failure, type Problem, toProblemDocument, toWarningDocuments } from "../../failure.ts";
-import { printReport } from "../../output/ci-report.ts";
 import {
   checkFactFields,
   composeDocument,
@@ -38,11 +37,12 @@ const document: DescribedDocument<MeasuredResult & Readonly<{ notes: readonly st
 export const check = async (context: Context, typed: CheckOptions) => {
   const { host, screen } = context;
   const { report } = typed;
-  checkReport(screen, report);
+  await checkReport(screen, report);
   checkFactFields(screen, Object.keys(document));
   const settings = await readEffectiveSettings(context, { split: typed.split });
   const printProblems = async (problems: readonly Problem[], dataset?: Dataset, result?: MeasuredResult) => {
     if (report === undefined) return;
+    const { printReport } = await import("../../output/ci-report.ts");
     await printReport(screen, { ...listReported(problems, dataset), values: result && listValues(result) });
   };
   const reportFailure = async (thrown: unknown) => {

@@ -41,7 +41,7 @@ export const printComparison = async (context: Context, typed: CompareOptions) =
   checkKeys(screen, documentKeys);
   if (typed.a === "-" && typed.b === "-")
     throw conflictingOptions("<a> -", "<b> -", "standard input is a single input");
-  checkReport(screen, typed.report);
+  await checkReport(screen, typed.report);
   const datasets = await readBoth(context, typed).catch(async (thrown: unknown) => {
     if (thrown instanceof Failure && thrown.code === "invalid_input")
       await reportComparison(screen, { typed, failure: thrown });

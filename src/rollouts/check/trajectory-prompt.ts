@@ -1,10 +1,11 @@
 /** Finds the prompt of a trajectory, and compares prompts as values. */
-import { hash } from "node:crypto";
+
 import { formatMessage } from "../../conversation/prompt.ts";
 import type { Span } from "../../json/json-bytes.ts";
 import { type JsonReader, nodeSize } from "../../json/reader.ts";
 import { Kind, kindAt } from "../../json/shape.ts";
 import * as json from "../../json/table.ts";
+import { hash } from "../../system/hashes.ts";
 import { digestBytes } from "../index/digests.ts";
 import type { TrajectoryFacts } from "../index/fact-columns.ts";
 import { MessageWalk } from "./message-walk.ts";

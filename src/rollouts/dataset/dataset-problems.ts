@@ -1,7 +1,7 @@
 /** Reports problems of whole datasets, such as duplicates. */
 
-import { hash } from "node:crypto";
 import type { Breaks } from "../../system/breaks.ts";
+import { hash } from "../../system/hashes.ts";
 import { openStepComparison } from "../check/policy-steps.ts";
 import { findPromptOf, findRarestPrompt, openPromptReader } from "../check/trajectory-prompt.ts";
 import type { NumberColumn } from "../index/column.ts";

@@ -1,11 +1,11 @@
 /** Reads the bytes of parts and groups, and compares, checks or searches them. */
 
 import { setImmediate } from "node:timers/promises";
-import { crc32 } from "node:zlib";
 import { parseJson, replaceLineEnds } from "../../json/json-bytes.ts";
 import { compileJsonPattern } from "../../json/raw-json.ts";
 import { elementsOf, type JsonValue, memberAt, openRootReader, readRoot, spanOf } from "../../json/table.ts";
 import { Breaks } from "../../system/breaks.ts";
+import { crc32 } from "../../system/hashes.ts";
 import { derivedFinishesKey } from "../facts.ts";
 import { groupClosing, groupOpening } from "../index/groups.ts";
 import { type Part, Parts } from "../index/parts.ts";

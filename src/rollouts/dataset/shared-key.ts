@@ -1,8 +1,9 @@
 /** Finds a key of `--group-by` for trajectories without a group, and tries it before rollcall proposes it. */
-import { hash } from "node:crypto";
+
 import { getValue, isObject, parseJson } from "../../json/json-bytes.ts";
 import { readRoot } from "../../json/table.ts";
 import type { Breaks } from "../../system/breaks.ts";
+import { hash } from "../../system/hashes.ts";
 import { compareTexts } from "../../text/sentences.ts";
 import { findPromptOf, openPromptReader } from "../check/trajectory-prompt.ts";
 import { findGroupKeys, rankGroupKey } from "../index/group-key.ts";

@@ -11,7 +11,7 @@ import { bytesPerFile, type OpenedInputs } from "../input/open-inputs.ts";
 import { decompressBytes } from "../input/spool.ts";
 import type { ConvertedInputs } from "./convert-inputs.ts";
 import type { FormatOptions } from "./format.ts";
-import { beginsWithOwnRecord } from "./recognize.ts";
+import { beginsWithOwnRecord } from "./own-record.ts";
 
 /** Loads converters only if an input can need a conversion. @throws Failure `spool-failed`; the signal's reason */
 export const convertOpened = async (options: FormatOptions, inputs: OpenedInputs): Promise<ConvertedInputs> => {

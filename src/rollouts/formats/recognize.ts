@@ -1,26 +1,18 @@
 /** Lists the formats, and recognizes the format of each input. */
 import { basename, dirname, join } from "node:path";
-import { closeTruncated } from "../../json/table.ts";
 import { Value } from "../../json/value.ts";
 import { appendTo } from "../../text/lists.ts";
 import { UnusableInput } from "../input/failures.ts";
 import type { OpenedInputs } from "../input/open-inputs.ts";
 import { openRecords, type RecordKinds } from "../input/records.ts";
 import { type Container, findContainer, findFormatError, sniffedBytes } from "../input/sniff.ts";
-import {
-  type Bytes,
-  maxDocumentBytes,
-  ownHeadBytes,
-  type RawRecord,
-  type ReadLimits,
-  readHead,
-  type Source,
-} from "../input/source.ts";
+import { maxDocumentBytes, type RawRecord, type ReadLimits, readHead, type Source } from "../input/source.ts";
 import { suggestForMissingField } from "../rules/hints.ts";
 import { splitFix } from "../rules/input-rules.ts";
 import { shortenName } from "../rules/positions.ts";
 import type { RuleData } from "../rules/rules.ts";
 import type { Format, FormatOptions, SourceRecord } from "./format.ts";
+import { beginsWithOwnRecord, hasOnlyOwnKeys, hasOwnList, isOwnRecord, parseStart } from "./own-record.ts";
 import { isAtEnd } from "./source-records.ts";
 
 const loadRows = async () => await import("./rows.ts");
@@ -65,37 +57,6 @@ export const ownFormat: Format = {
   recognizes: ({ value }, isGiven) => isOwnRecord(value) || (isGiven && hasOwnList(value)),
   open: () => ({ convert: () => [] }),
 };
-
-/** True for lists of exchanges with an API, which newer clients of the service write in place of messages. */
-const hasExchanges = (value: Value) =>
-  value.members("exchanges").some(([, list]) => list.get(0)?.has("request")) ||
-  value.get("exchanges", 0)?.has("request") === true;
-
-/** True if a list at the top level contains what only rollcall's format contains there. */
-const isOwnRecord = (value: Value) => {
-  const trajectories = value.get("trajectories");
-  const items = trajectories?.items() ?? [];
-  const isGroup =
-    trajectories?.isList &&
-    (items.length === 0
-      ? hasOnlyOwnKeys(value)
-      : items.some((one) => one.has("messages_and_choices") || hasExchanges(one)));
-  return Boolean(
-    value.get("messages_and_choices")?.isList ||
-      value.get("trajectory_groups")?.isList ||
-      isGroup ||
-      hasExchanges(value),
-  );
-};
-
-/** Reads at most this many bytes to find a list that identifies rollcall's format. */
-const maxHeadBytes = 2 ** 16;
-
-export const beginsWithOwnRecord = (bytes: Bytes) =>
-  [ownHeadBytes, maxHeadBytes].some((length) => {
-    const value = parseStart(readHead(bytes, length));
-    return value !== undefined && isOwnRecord(value);
-  });
 
 /** Rows of these formats have only common keys, so any other format that fits has a higher score. */
 const scoresOfCommonRows: Readonly<Record<string, number>> = { "openai-chat": 1, trl: 2 };
@@ -207,16 +168,6 @@ const describeUnknown = (
   const unknown = { keys: keys.slice(0, maxNamedKeys), formats: [...formatNames, ownFormat.name], advice };
   return { fault: new UnusableInput("unknown-format", unknown) };
 };
-
-const ownLists = ["messages_and_choices", "trajectories", "trajectory_groups"];
-const ownKeys = new Set([
-  ...ownLists,
-  ..."split tools additional_histories reward initial_policy_version final_policy_version metrics metadata".split(" "),
-  ..."logs start_time exceptions group_id".split(" "),
-]);
-
-const hasOwnList = (value: Value) => value.members().some(([key]) => ownLists.includes(key));
-const hasOnlyOwnKeys = (value: Value) => value.members().every(([key]) => ownKeys.has(key));
 
 const matchesPath = (pattern: RegExp | undefined, name: string) =>
   pattern?.test(
@@ -348,16 +299,6 @@ const matchFormats = async (source: Source, options: MatchOptions) => {
 type FirstRecord = RawRecord & Readonly<{ kind?: "lines" | "document"; value?: Value }>;
 
 const maxFirstLines = 20;
-
-/** Deep enough for the messages of a trajectory in a request. */
-const maxHeadDepth = 8;
-
-/** Parses an object at the start, also in an array. A truncated object ends after its last complete value. */
-const parseStart = (bytes: Buffer) => {
-  const start = bytes.toString("latin1").search(/[^\s[\xef\xbb\xbf]/);
-  const closed = start < 0 ? undefined : closeTruncated(bytes.subarray(start), maxHeadDepth);
-  return closed && Value.parsePython(closed);
-};
 
 /**
  * Yields objects and invalid JSON from the first lines, then the whole file if it can be a document.

@@ -1,5 +1,5 @@
 /** Stores digests in growing columns, and finds digests. */
-import { hash } from "node:crypto";
+import { hash } from "../../system/hashes.ts";
 import { NumberColumn } from "./column.ts";
 
 /** Half of a SHA-256 digest is enough to make collisions improbable. */

@@ -1,11 +1,11 @@
 /** Reads and suggests group keys, and finds groups to which an unreadable record may belong. */
 
-import { hash } from "node:crypto";
 import { formatCanonically } from "../../conversation/prompt.ts";
 import { getValue, isObject } from "../../json/json-bytes.ts";
 import { tryStringify } from "../../json/raw-json.ts";
 import { Kind, kindAt } from "../../json/shape.ts";
 import * as json from "../../json/table.ts";
+import { hash } from "../../system/hashes.ts";
 import { groupKeyNames, groupWords, idWords, toKeyPaths } from "../rules/names.ts";
 import type { RuleReporter } from "../rules/rules.ts";
 

@@ -1,5 +1,5 @@
 /** Puts parts into groups. */
-import { createHash } from "node:crypto";
+import { createHash } from "../../system/hashes.ts";
 import { NumberColumn } from "./column.ts";
 import { type Digests, digestBytes } from "./digests.ts";
 import type { Parts } from "./parts.ts";

@@ -1,6 +1,6 @@
 /** Stores the index of all parts, in 50 MB per million parts. */
 
-import { crc32 } from "node:zlib";
+import { crc32 } from "../../system/hashes.ts";
 import { NumberColumn } from "./column.ts";
 import { Digests } from "./digests.ts";
 import { FactColumns } from "./fact-columns.ts";

@@ -1,6 +1,5 @@
 /** Decompresses gzip and zstd streams. */
 import { pipeline, Transform } from "node:stream";
-import * as zlib from "node:zlib";
 import { getErrorCode } from "../../system/files.ts";
 import { findZlibFunction } from "../../system/host.ts";
 import { corruptData } from "./failures.ts";
@@ -20,7 +19,8 @@ const chunkBytes = 2 ** 18;
 const decode = (compressed: Chunks, decoder: Transform) => pipeline(compressed, decoder, () => undefined);
 
 async function* gunzip(compressed: Chunks) {
-  const decoder = zlib.createGunzip({ chunkSize: chunkBytes });
+  const { createGunzip } = await import("node:zlib");
+  const decoder = createGunzip({ chunkSize: chunkBytes });
   let size = 0;
   /** The offset after the last byte that is not NUL, because NUL bytes can pad the data. */
   let contentEnd = 0;

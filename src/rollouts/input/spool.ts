@@ -1,6 +1,5 @@
 /** Stores streams in an unlinked temporary file, or in memory. */
 import { openSync, unlinkSync, write } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -86,7 +85,7 @@ export interface Spool {
 }
 
 export const openSpool = async (host: Host): Promise<Spool> => {
-  const folder = tmpdir();
+  const folder = (await import("node:os")).tmpdir();
   const path = join(folder, `rollcall-${host.random().toString(36).slice(2)}-${host.now()}`);
   try {
     const descriptor = openSync(path, "wx+", 0o600);
