@@ -10,6 +10,7 @@ const listed = licenses();
 
 /** Files that a run loads together become one file with all that they import, but for what an earlier group has. */
 const groups = {
+  main: /\/src\/main\.ts$/,
   run: /\/src\/run\.ts$/,
   connect: /\/session\/(?:connect|options)\.ts$/,
   "print-failure": /\/output\/print-failure\.ts$/,
