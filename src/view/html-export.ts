@@ -97,16 +97,15 @@ export const exportPage = async (input: ViewInput, { now, signal }: Host, redact
 
 /** In turns over the steps, the newest first. In each step, the lowest means are first. */
 const rankGroups = (groups: readonly GroupFacts[]) => {
-  const ranks = new Map<string | null, number>();
-  const lowestFirst = groups.toSorted((a, b) => compareNumbers(a.mean ?? Number.NaN, b.mean ?? Number.NaN, false));
-  const ranked = lowestFirst.map((facts) => {
-    const rank = ranks.get(facts.step) ?? 0;
-    ranks.set(facts.step, rank + 1);
-    return { facts, rank };
-  });
-  const isUnknown = ({ step }: GroupFacts) => Number(step === null);
-  const newestFirst = (a: GroupFacts, b: GroupFacts) => isUnknown(a) - isUnknown(b) || compareSteps(b.step, a.step);
-  return ranked.sort((a, b) => a.rank - b.rank || newestFirst(a.facts, b.facts)).map(({ facts }) => facts);
+  const meanOf = ({ mean }: GroupFacts) => mean ?? Number.NaN;
+  const sorted = groups.toSorted((a, b) => compareSteps(b.step, a.step) || compareNumbers(meanOf(a), meanOf(b), false));
+  const counts = new Map<string | null, number>();
+  const ranks = new Map<GroupFacts, number>();
+  for (const facts of sorted) {
+    ranks.set(facts, counts.get(facts.step) ?? 0);
+    counts.set(facts.step, (counts.get(facts.step) ?? 0) + 1);
+  }
+  return sorted.sort((a, b) => compareNumbers(ranks.get(a) ?? 0, ranks.get(b) ?? 0, false));
 };
 
 /** Log probabilities are most of the bytes of a choice, and the page does not show them. */

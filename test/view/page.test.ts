@@ -7,7 +7,7 @@ import { fileOf, groupLine } from "./viewing.ts";
 
 const airline = "test/samples/airline.groups.jsonl";
 
-/** Lists the texts of the page with a contrast below 4.5 (WCAG 2), except for those of disabled buttons. */
+/** Lists texts with a contrast below 4.5 (WCAG 2), except on disabled buttons, and graphics with one below 3. */
 const lowContrasts = `(() => {
   const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
   // The canvas mixes each color with the color below it.
@@ -20,17 +20,23 @@ const lowContrasts = `(() => {
       value <= 10 ? value / 3294 : ((value / 255 + 0.055) / 1.055) ** 2.4);
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
   };
-  const walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
   const low = [];
+  const compare = (element, ink, min, name) => {
+    const grounds = [];
+    for (let at = element; at; at = at.parentElement) grounds.unshift(getComputedStyle(at).backgroundColor);
+    const [a, b] = [luminance(grounds), luminance([...grounds, ink])];
+    const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (contrast < min) low.push(name + " " + contrast.toFixed(2));
+  };
+  const drawn = { ".swatch, .strip i": "backgroundColor", "rect:not(.slot)": "fill", "svg line, .dot, svg": "stroke" };
+  for (const [selector, property] of Object.entries(drawn))
+    for (const one of document.querySelectorAll(selector))
+      compare(one.parentElement, getComputedStyle(one)[one.localName === "svg" ? "borderLeftColor" : property], 3, one.outerHTML);
+  const walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
     const { parentElement: element, data } = walker.currentNode;
     if (data.trim() === "" || element.closest("title, button:disabled")) continue;
-    const grounds = [];
-    for (let at = element; at; at = at.parentElement) grounds.unshift(getComputedStyle(at).backgroundColor);
-    const ink = getComputedStyle(element)[element.closest("svg") ? "fill" : "color"];
-    const [a, b] = [luminance(grounds), luminance([...grounds, ink])];
-    const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    if (contrast < 4.5) low.push(data + " " + contrast.toFixed(2));
+    compare(element, getComputedStyle(element)[element.closest("svg") ? "fill" : "color"], 4.5, data);
   }
   return low;
 })()`;
@@ -100,7 +106,9 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       );
     const bars = await colorsOf("tbody tr:nth-child(2) .strip i", "backgroundColor");
     const chart = page.locator("figure", { has: page.getByRole("group", { name: "trajectories by reward" }) });
-    await expect.poll(async () => await chart.locator("text").allTextContents()).toEqual(["60", "0", "20", "1"]);
+    await expect
+      .poll(async () => await chart.locator("text").allTextContents())
+      .toEqual(["60", "0", "60", "0", "20", "1"]);
     const drawn = await colorsOf("rect.bar", "fill");
     expect(bars).toEqual([drawn[0], drawn[0], drawn[0], drawn[1]]);
     expect(drawn[0]).not.toBe(drawn[1]);
@@ -164,13 +172,19 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await expect.poll(async () => await page.evaluate("scrollY > 0")).toBe(true);
   });
 
-  it("shows the trajectories of a group from 330 pixels on, below the prompt", async () => {
+  it("shows the trajectories of a group from 360 pixels on, below the prompt, and 16 without a scroll bar", async () => {
     const prompt = `${"word ".repeat(30)}end`;
-    const rewards = Array.from({ length: 12 }, (_, at) => at / 12);
-    const { page } = await openPageAt({ group: 1 }, [fileOf("g.jsonl", groupLine(rewards, { prompt }))]);
+    const rewards = [0, 1, 0, 1];
+    const lines = [groupLine(rewards, { prompt }), groupLine(Array.from({ length: 16 }, (_, at) => at))];
+    const { page, viewing: served } = await openPageAt({ group: 1 }, [fileOf("g.jsonl", lines.join("\n"))]);
     await page.locator(".column .entry").first().waitFor();
-    expect((await page.locator(".column h2").first().boundingBox())?.y).toBeLessThanOrEqual(330);
-    await page.getByRole("heading", { name: `${prompt} 12 trajectories` }).waitFor();
+    expect((await page.locator(".column h2").first().boundingBox())?.y).toBeLessThanOrEqual(360);
+    await page.getByRole("heading", { name: `${prompt} 4 trajectories` }).waitFor();
+    await page.goto(`${served.url}/${addressOf({ group: 2 })}`);
+    await page.getByRole("heading", { name: "16 trajectories" }).waitFor();
+    expect(
+      await page.evaluate("((box) => box.scrollHeight - box.clientHeight)(document.querySelector('.members'))"),
+    ).toBe(0);
   });
 
   it("shows the mean reward and the reward of a trajectory in the largest letters", async () => {
@@ -262,19 +276,23 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
   it.each([
     ["light", false],
     ["dark", true],
-  ])("has a contrast of at least 4.5 between each text and its %s background", async (_, dark) => {
-    const { page, viewing: served } = await openPage([airline], { dark });
-    for (const view of [
-      ...views,
-      addressOf({ text: "Newark" }),
-      addressOf({ group: 2, trajectory: 1, text: "Newark" }),
-    ]) {
-      await page.goto(`${served.url}/${view}`);
-      await page.locator("main h1").waitFor();
-      await page.locator(".column .entry, .talk .entry, .rows td.words a").first().waitFor();
-      expect([view, await page.evaluate(lowContrasts)]).toEqual([view, []]);
-    }
-  });
+  ])(
+    "has a contrast of at least 4.5 between each text and its %s background, and of 3 for graphics",
+    async (_, dark) => {
+      const { page, viewing: served } = await openPage([airline], { dark });
+      for (const view of [
+        ...views,
+        addressOf({ text: "Newark" }),
+        addressOf({ reward: [0, 0] }),
+        addressOf({ group: 2, trajectory: 1, text: "Newark" }),
+      ]) {
+        await page.goto(`${served.url}/${view}`);
+        await page.locator("main h1").waitFor();
+        await page.locator(".column .entry, .talk .entry, .rows td.words a").first().waitFor();
+        expect([view, await page.evaluate(lowContrasts)]).toEqual([view, []]);
+      }
+    },
+  );
 
   it("has an accessible name for every control and region", async () => {
     const { page, viewing: served } = await openPage([airline, "test/samples/wordle.trajectories.jsonl"]);
@@ -294,8 +312,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
 
   it("has readable letters and lines of limited length on the widest screens", async () => {
     const { page, viewing: served } = await openPage([airline], { width: 3840, height: 2160 });
-    const [charts, rows] = [await page.locator(".charts").boundingBox(), await page.locator(".rows").boundingBox()];
-    expect((charts?.x ?? 0) + (charts?.width ?? 0)).toBeLessThan(rows?.x ?? 0);
+    const rows = await page.locator(".rows").boundingBox();
     expect((rows?.y ?? 0) + (rows?.height ?? 0)).toBeLessThanOrEqual(2160);
     await page.goto(`${served.url}/${addressOf({ group: 2, trajectory: 2 })}`);
     await page.locator(".entry pre").first().waitFor();
@@ -319,6 +336,21 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     for (const one of [mean, strip]) {
       expect((one?.x ?? 390) + (one?.width ?? 0)).toBeLessThanOrEqual((rows?.x ?? 0) + (rows?.width ?? 0));
     }
+  });
+
+  it("has sizes that follow the browser's text size, and targets of at least 24 pixels", async () => {
+    const { page } = await openPage([airline]);
+    const sizes = async () =>
+      await page.evaluate<number[]>(
+        "['.charts', '.rows tbody tr', '.filters a'].map((found) => document.querySelector(found).getBoundingClientRect().height)",
+      );
+    const before = await sizes();
+    const low =
+      "[...document.querySelectorAll('header a, main a, button, input')].filter((one) => !one.closest('svg, tbody') && one.getBoundingClientRect().height < 24).map((one) => one.outerHTML)";
+    expect(await page.evaluate(low)).toEqual([]);
+    const devTools = await page.context().newCDPSession(page);
+    await devTools.send("Page.setFontSizes", { fontSizes: { standard: 20 } });
+    await expect.poll(sizes).toEqual(before.map((size) => expect.closeTo(1.25 * size, -0.5)));
   });
 
   it("opens a group by a click on any part of its row, and in a new tab with Ctrl-click", async () => {
@@ -374,7 +406,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       ["newark", ["to Newark", "to newark"]],
       ["Newark", ["to Newark"]],
       ["école", ["to École"]],
-      ["nowhere", ["no group contains “nowhere”"]],
+      ["nowhere", ["no group matches the filters and contains “nowhere”"]],
     ] as const) {
       await field.fill(text);
       await expect.poll(rows).toEqual(found);

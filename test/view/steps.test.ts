@@ -143,6 +143,52 @@ describe.skipIf(chromium === undefined)("the first page with steps", { tags: "br
     expect(await page.locator("td[data-name=failed]").allTextContents()).toEqual(["1", "1", "1"]);
   });
 
+  it("draws steps at their distances, opens them by their columns and labels, and keeps the axis with a filter", async () => {
+    const lines = [0, 10, 100, 500].map((step) =>
+      stepGroup(step, [step / 500, 1], { finish: step ? "stop" : "length" }),
+    );
+    const { page } = await openPage([fileOf("step-0.jsonl", lines.join("\n"))]);
+    const chart = page.getByRole("group", { name: "mean reward by step" });
+    const textsOf = async (found: string) => await chart.locator(found).allTextContents();
+    await expect.poll(async () => await textsOf(".axis.x")).toEqual(["0", "100", "500"]);
+    const places = await page.evaluate(
+      "[...document.querySelectorAll('.dot')].map((dot) => dot.cx.baseVal.valueInSpecifiedUnits)",
+    );
+    expect(places).toEqual([2, 3.92, 21.2, 98].map((place) => expect.closeTo(place)));
+    await page.locator("figcaption", { hasText: "mean and 95 % interval by step" }).waitFor();
+    const heights = await textsOf(".axis.y");
+    await page.getByRole("link", { name: "truncated", exact: true }).click();
+    await page.getByText("1 of 4 groups").waitFor();
+    expect(await textsOf(".axis.y")).toEqual(heights);
+    await page.goBack();
+    await chart.locator(".axis.x", { hasText: "500" }).click();
+    await page.getByRole("link", { name: "step 500 ×" }).click();
+    const box = await chart.boundingBox();
+    await page.mouse.click((box?.x ?? 0) + (box?.width ?? 0) * 0.8, (box?.y ?? 0) + 2);
+    await page.getByRole("link", { name: "step 500 ×" }).waitFor();
+  });
+
+  it("has charts in one row, 14 rows at 1280 x 800, and the first row in 480 pixels at 390 x 844", async () => {
+    const files = [9, 10, 11].map((step, at) => {
+      const groups = steps.split("\n").slice(3 * at, 3 * at + 3);
+      return fileOf(`step-${step}.jsonl`, Array(4).fill(groups).flat().join("\n"));
+    });
+    const { page } = await openPage(files, { width: 1280, height: 800 });
+    expect((await page.locator("tbody tr").nth(13).boundingBox())?.y).toBeLessThanOrEqual(772);
+    expect(await page.locator("figcaption b").allTextContents()).toEqual([
+      "trajectories by reward",
+      "mean and 95 % interval by step",
+    ]);
+    for (const width of [1280, 390]) {
+      await page.setViewportSize({ width, height: 844 });
+      expect((await page.locator(".charts").boundingBox())?.height).toBeLessThanOrEqual(150);
+      const cut =
+        "[...document.querySelectorAll('.facts *, figcaption, .filters *')].filter((one) => one.scrollWidth > one.clientWidth + 1 && one.clientWidth > 0).length";
+      expect([width, await page.evaluate(cut)]).toEqual([width, 0]);
+    }
+    expect((await page.locator("tbody tr").first().boundingBox())?.y).toBeLessThanOrEqual(480);
+  });
+
   it("gives the prompt 40 characters at 1280 pixels, and names the columns that it hides", async () => {
     const { page } = await openPage([input()], { width: 1280 });
     await page.locator(".parts").getByText("hidden columns: trainable").waitFor();

@@ -3,17 +3,13 @@ import type { ComponentChildren } from "preact";
 import { formatShare } from "../../text/units.ts";
 import { relativePosition } from "../answer-queries.ts";
 import type { Charts, Query, Range, RewardBounds, Slice } from "../answers.ts";
-import { moveFocus, useFilter, usePage } from "./navigation.tsx";
+import { isNarrow, moveFocus, useFilter, usePage } from "./navigation.tsx";
 import { formatCount, formatMeasure, formatRange, pluralizeCount, useRewardStyle } from "./numbers.tsx";
 
 interface ChartProps {
   name: string;
   caption?: string;
-  x: readonly ComponentChildren[];
-  y: readonly [name: string, top: string, bottom: string];
   legend?: ComponentChildren;
-  /** A second, low drawing with an axis from 0. */
-  below?: { top: string; children: ComponentChildren } | undefined;
   children: ComponentChildren;
 }
 
@@ -24,35 +20,28 @@ const onArrowKey = (event: KeyboardEvent & { currentTarget: SVGSVGElement }) => 
   moveFocus(event.currentTarget, "a", /Right|Down/.test(event.key) ? 1 : -1);
 };
 
-const Chart = ({ name, caption = name, x, y: [axis, top, bottom], legend, below, children }: ChartProps) => (
+const Chart = ({ name, caption = name, legend, children }: ChartProps) => (
   <figure>
     <figcaption>
       <b>{caption}</b> {legend}
     </figcaption>
-    <div class="axis y">
-      {top}
-      <span>{axis}</span>
-      {bottom}
-    </div>
     {/* biome-ignore lint/a11y: a drawing with links needs the role group and a tab stop */}
     <svg role="group" aria-label={name} tabindex={0} onKeyDown={onArrowKey}>
       {children}
     </svg>
-    {below && [
-      <div class="axis y">
-        {below.top}
-        <span>0</span>
-      </div>,
-      <svg class="below" aria-hidden="true">
-        {below.children}
-      </svg>,
-    ]}
-    <div class="axis x">
-      {x.map((text, at) => (
-        <span key={at}>{text}</span>
-      ))}
-    </div>
   </figure>
+);
+
+const drawHeight = (text: string, y: string, dy = "0.3em") => (
+  <text class="axis y" x="-6" y={y} dy={dy}>
+    {text}
+  </text>
+);
+
+const drawLabel = (text: string, x: string, textAnchor = "middle") => (
+  <text class="axis x" x={x} y="100%" dy="1.3em" style={{ textAnchor }}>
+    {text}
+  </text>
 );
 
 type FilterLinkProps = { name: string; filter: Partial<Query>; children: ComponentChildren };
@@ -67,9 +56,6 @@ const FilterLink = ({ name, filter, children }: FilterLinkProps) => {
   );
 };
 
-const toX = (value: number, from: number, to: number) => `${2 + relativePosition(value, from, to) * 96}%`;
-const toY = (value: number, from: number, to: number) => `${90 - relativePosition(value, from, to) * 76}%`;
-
 const middleOf = ([from, to]: Range) => from / 2 + to / 2;
 
 const findEnds = (values: readonly number[], [from, to]: RewardBounds) => {
@@ -80,7 +66,8 @@ const findEnds = (values: readonly number[], [from, to]: RewardBounds) => {
 };
 
 const maxLabels = 8;
-const maxCountCharacters = 40;
+/** The number of characters that fit next to each other. */
+const findMaxCharacters = () => (isNarrow() ? 18 : 40);
 
 /** A count above a gray bar would seem to be that of the gray bar. */
 const formatPart = (count: number, of: number) =>
@@ -92,16 +79,15 @@ export const RewardChart = ({ bars }: { bars: Charts["rewards"] }) => {
   const highest = Math.max(1, ...bars.map(({ of }) => of));
   const slotWidth = 100 / Math.max(1, bars.length);
   const width = Math.min(slotWidth * 0.84, 12);
-  const isCounted = bars.map(({ count, of }) => formatPart(count, of)).join("").length <= maxCountCharacters;
-  const isLabeled = bars.length <= maxLabels;
+  const isCounted = bars.map(({ count, of }) => formatPart(count, of)).join("").length <= findMaxCharacters();
+  const names = bars.map(({ range }) => formatRange(range));
+  const isLabeled = bars.length <= maxLabels && names.join(" ").length <= findMaxCharacters();
   const { start, end } = findEnds([...bars.flatMap(({ range: [from, to] }) => [from, to]), ...scale], scale);
   return (
-    <Chart
-      name="trajectories by reward"
-      x={isLabeled ? [] : [start, "reward", end]}
-      y={["", formatCount(highest), "0"]}
-      legend={[start, <i class="gradient" />, end]}
-    >
+    <Chart name="trajectories by reward" legend={[start, <i class="gradient" />, end]}>
+      {drawHeight(formatCount(highest), "16%")}
+      {drawHeight("0", "100%")}
+      {!isLabeled && [drawLabel(start, "0", "start"), drawLabel("reward", "50%"), drawLabel(end, "100%", "end")]}
       {bars.map(({ range, count, of }, at) => {
         if (of === 0) return null;
         const heightOf = (rewards: number) => (rewards === 0 ? 0 : Math.max(1.5, (rewards / highest) * 84));
@@ -119,7 +105,7 @@ export const RewardChart = ({ bars }: { bars: Charts["rewards"] }) => {
         const name = `${pluralizeCount(count, "trajectory")} with a reward of ${formatRange(range)}`;
         return (
           <FilterLink key={at} name={name} filter={{ reward: range }}>
-            <rect fill="transparent" x={`${at * slotWidth}%`} width={`${slotWidth}%`} height="100%" />
+            <rect class="slot" x={`${at * slotWidth}%`} width={`${slotWidth}%`} />
             {count < of && bar("rest", heightOf(of))}
             {bar("bar", heightOf(count))}
             {isCounted && count > 0 && (
@@ -127,11 +113,7 @@ export const RewardChart = ({ bars }: { bars: Charts["rewards"] }) => {
                 {formatPart(count, of)}
               </text>
             )}
-            {isLabeled && (
-              <text x={`${middle}%`} y="100%" dy="1.3em">
-                {formatRange(range)}
-              </text>
-            )}
+            {isLabeled && drawLabel(names[at] ?? "", `${middle}%`)}
           </FilterLink>
         );
       })}
@@ -143,20 +125,51 @@ type Series = Charts["series"][number];
 
 type SeriesProps = Series & { whole: Slice; isFiltered: boolean; stepName: string };
 
+/** Returns positions in percent. Numbers keep their distances, other values are evenly spaced, and null is last. */
+const placeValues = (values: readonly (string | null)[]) => {
+  const known = values.flatMap((value) => value ?? []);
+  const isNumeric = known.every((value) => value.trim() !== "" && Number.isFinite(Number(value)));
+  const places = known.map((value, at) => (isNumeric ? Number(value) : at));
+  const [first = 0, last = 0] = [places[0], places.at(-1)];
+  if (known.length < values.length) places.push(last + ((last - first) / known.length || 1));
+  return places.map((place) => 2 + 96 * relativePosition(place, first, places.at(-1) ?? last));
+};
+
+/** Omits labels that would overlap. */
+const drawLabels = (names: readonly string[], places: readonly number[]) => {
+  const width = 100 / findMaxCharacters();
+  const bounds = names.map((name, at): [number, number] => {
+    const half = ((name.length + 1) * width) / 2;
+    const middle = Math.min(Math.max(places[at] ?? 0, half), 100 - half);
+    return [middle - half, middle + half];
+  });
+  let end = Number.NEGATIVE_INFINITY;
+  return bounds.map(([from, to], at) => {
+    const isLast = at === names.length - 1;
+    if (!isLast && (from < end || to > (bounds.at(-1)?.[0] ?? to)) && at > 0) return null;
+    end = to;
+    return drawLabel(names[at] ?? "", `${(from + to) / 2}%`);
+  });
+};
+
 /** Draws the mean rewards of steps or files with their intervals, and the shares of truncated and failed rollouts. */
 export const SeriesChart = ({ by, values: given, of, whole, isFiltered, stepName }: SeriesProps) => {
   const styleOf = useRewardStyle();
   // Without a filter, the gray values would be behind equal ones.
   const values = isFiltered ? given : given.map(({ value, all }) => ({ value, all, selected: all }));
-  const slices = values.flatMap(({ all, selected }) => (selected ? [all, selected] : [all]));
-  const means = [whole, ...slices].flatMap(({ mean, ci95 }) => [mean ?? [], ci95 ?? []].flat());
+  // With a filter, the axis stays.
+  const means = [whole, ...values.map(({ all }) => all)].flatMap(({ mean, ci95 }) => [mean ?? [], ci95 ?? []].flat());
   const { min, max } = findEnds(means, usePage().scale);
-  const xOf = (at: number) => toX(at, 0, values.length - 1);
-  const yOf = (value = 0) => toY(value, min, max);
-  const nameOf = (value: string | null) => value?.split("/").at(-1) ?? `no ${by}`;
-  const names = values.map(({ value }) => nameOf(value));
-  const isNamed = names.join(" ").length <= maxCountCharacters;
+  const places = placeValues(values.map(({ value }) => value));
+  const xOf = (at: number) => `${places[at] ?? 0}%`;
   const kinds = shareKinds.filter((kind) => whole[kind] > 0);
+  const height = kinds.length > 0 ? 54 : 80;
+  const yOf = (value = 0) => `${10 + height * (1 - relativePosition(value, min, max))}%`;
+  const nameOf = (value: string | null) => value?.split("/").at(-1) ?? `no ${by}`;
+  const labels = drawLabels(
+    values.map(({ value }) => nameOf(value)),
+    places,
+  );
   const drawLine = (key: "all" | "selected") => {
     const points = values.flatMap((value, at) => (value[key]?.mean == null ? [] : { at, y: yOf(value[key].mean) }));
     return points.slice(1).map(({ at, y }, before) => {
@@ -166,9 +179,11 @@ export const SeriesChart = ({ by, values: given, of, whole, isFiltered, stepName
   };
   const drawInterval = (x: string, key: "all" | "selected", ci95: Slice["ci95"] | undefined) =>
     ci95 && <line class={`interval ${key}`} x1={x} x2={x} y1={yOf(ci95[0])} y2={yOf(ci95[1])} />;
+  const axis = by === "step" ? stepName : by;
   return (
     <Chart
-      name={`mean reward by ${by === "step" ? stepName : by}`}
+      name={`mean reward by ${axis}`}
+      caption={`mean and 95 % interval by ${axis}`}
       legend={[
         whole.ci95 && <span title="the 95 % interval of all">┄ all</span>,
         values.length < of && `the first ${formatCount(values.length)} of ${formatCount(of)} values`,
@@ -178,10 +193,10 @@ export const SeriesChart = ({ by, values: given, of, whole, isFiltered, stepName
           </span>
         )),
       ]}
-      x={isNamed ? names : [names[0], names.at(-1)]}
-      y={["mean", formatMeasure(max), formatMeasure(min)]}
-      below={kinds.length > 0 ? drawShares(values, kinds) : undefined}
     >
+      {drawHeight(formatMeasure(max), yOf(max))}
+      {min < max && drawHeight(formatMeasure(min), yOf(min), "0")}
+      {kinds.length > 0 && drawShares(values, kinds, places)}
       {whole.ci95?.map((bound, side) => (
         <line key={side} class="band" x1="0" x2="100%" y1={yOf(bound)} y2={yOf(bound)} />
       ))}
@@ -189,17 +204,27 @@ export const SeriesChart = ({ by, values: given, of, whole, isFiltered, stepName
       {drawLine("selected")}
       {values.map(({ value, all, selected }, at) => {
         const { mean } = selected ?? all;
-        if (mean === null) return null;
+        if (mean === null) return labels[at];
         const style = selected ? styleOf(mean) : { "--color": "var(--rest)" };
         const title = by === "step" && value !== null ? `${stepName} ${value}` : (value ?? nameOf(value));
+        const [left, right] = [-1, 1].map((side) => ((places[at] ?? 0) + (places[at + side] ?? 50 + 50 * side)) / 2);
         const point = [
           isFiltered && drawInterval(xOf(at), "all", all.ci95),
           drawInterval(xOf(at), "selected", selected?.ci95),
-          <circle key="dot" class="dot" style={style} cx={xOf(at)} cy={yOf(mean)} r={4} />,
+          <circle
+            key="dot"
+            class={mean < min || mean > max ? "dot outside" : "dot"}
+            style={style}
+            cx={xOf(at)}
+            cy={yOf(mean)}
+            r={4}
+          />,
+          labels[at],
         ];
         if (value === null) return <g key={at}>{point}</g>;
         return (
           <FilterLink key={at} name={`${title}: ${describe(selected ?? all)}`} filter={{ [by]: value }}>
+            <rect class="slot" x={`${left}%`} width={`${(right ?? 0) - (left ?? 0)}%`} />
             {point}
           </FilterLink>
         );
@@ -217,28 +242,27 @@ const shareOf = (slice: Slice | null, kind: ShareKind) => {
   return rollouts === 0 ? 0 : slice[kind] / rollouts;
 };
 
-const drawShares = (values: Series["values"], kinds: readonly ShareKind[]) => {
-  const slices = values.flatMap(({ all, selected }) => [all, selected]);
-  const highest = Math.max(0, ...slices.flatMap((slice) => kinds.map((kind) => shareOf(slice, kind)))) || 1;
+/** Draws bars from an axis at the bottom of the chart. */
+const drawShares = (values: Series["values"], kinds: readonly ShareKind[], places: readonly number[]) => {
+  const highest = Math.max(0, ...values.flatMap(({ all }) => kinds.map((kind) => shareOf(all, kind)))) || 1;
   const width = Math.min(30 / values.length, 2);
-  const children = values.flatMap(({ all, selected }, at) =>
+  const bars = values.flatMap(({ all, selected }, at) =>
     kinds.flatMap((kind, nth) =>
       [...new Set([all, selected])].map((slice) => {
-        const height = (100 * shareOf(slice, kind)) / highest;
-        const x = `calc(${toX(at, 0, values.length - 1)} + ${(nth - kinds.length / 2) * width}%)`;
-        const size = { y: `${100 - height}%`, width: `${width}%`, height: `${height}%` };
+        const height = 22 * Math.min(1, shareOf(slice, kind) / highest);
+        const x = (places[at] ?? 0) + (nth - kinds.length / 2) * width;
         return (
           <rect
             key={`${at} ${kind} ${slice === all}`}
             class={slice === selected ? kind : "rest"}
-            style={{ x }}
-            {...size}
+            {...{ x: `${x}%`, y: `${100 - height}%`, width: `${width}%`, height: `${height}%` }}
           />
         );
       }),
     ),
   );
-  return { top: formatShare(highest), children };
+  const isCut = values.some(({ selected }) => kinds.some((kind) => shareOf(selected, kind) > highest));
+  return [drawHeight(`${isCut ? "≥ " : ""}${formatShare(highest)}`, "80%"), ...bars];
 };
 
 const describe = ({ mean, ci95, trainable, groups, truncated, failures }: Slice) => {

@@ -1,15 +1,19 @@
 /** Draws the filters and the search. */
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { parsePosition } from "../answer-queries.ts";
 import * as answers from "../answers.ts";
 import { linkTo, parseHash, replaceQuery, useFilter, useKeys, usePage } from "./navigation.tsx";
 import * as numbers from "./numbers.tsx";
+import { fetchAnswer } from "./use-answer.ts";
 
 export const Filter = ({ name, filter }: { name: string; filter: Partial<answers.Query> }) => (
   <a {...useFilter(filter)}>{name}</a>
 );
 
-export const Filters = ({ summary }: { summary: answers.Summary }) => {
+type FiltersProps = { summary: answers.Summary; children: ComponentChildren };
+
+export const Filters = ({ summary, children }: FiltersProps) => {
   const { stepName, lastStep, series, all, hasToolErrors } = summary;
   const { reward, file, step } = usePage().query;
   const worst: answers.Query = { ...answers.allGroups, step: lastStep ?? undefined, sort: "mean" };
@@ -26,30 +30,22 @@ export const Filters = ({ summary }: { summary: answers.Summary }) => {
           worst of {stepName} {lastStep}
         </a>
       )}
-      <SearchField />
       {file !== undefined && <Filter name={`${file.split("/").at(-1)} ×`} filter={{ file }} />}
       {step !== undefined && <Filter name={`${stepName} ${step} ×`} filter={{ step }} />}
       {reward !== undefined && <Filter name={`a reward of ${numbers.formatRange(reward)} ×`} filter={{ reward }} />}
+      <SearchField />
+      {children}
     </nav>
   );
 };
 
 const searchDelayMs = 250;
 
-/** The search that the reader ended with Enter. */
-let enteredText: string | undefined;
-let openEnteredPosition = () => {};
-
-/** Enter opens the group at a position such as `step-6.jsonl:4`. */
-export const useEnteredPosition = (rows: readonly answers.GroupRow[] | undefined) => {
-  const { query } = usePage();
-  openEnteredPosition = () => {
-    const [only, ...others] = rows ?? [];
-    if (!only || others.length > 0 || query.text !== enteredText || !parsePosition(enteredText ?? "")) return;
-    enteredText = undefined;
-    location.assign(linkTo({ ...query, text: undefined, group: only.group + 1 }));
-  };
-  useEffect(() => openEnteredPosition(), [rows]);
+/** Opens the group at a position such as `step-6.jsonl:4`. */
+const openGroupAt = async (text: string) => {
+  const { rows } = await fetchAnswer("rows", { ...answers.allGroups, text });
+  const [only, ...others] = rows;
+  if (only && others.length === 0) location.assign(linkTo({ ...answers.allGroups, group: only.group + 1 }));
 };
 
 const SearchField = () => {
@@ -80,9 +76,9 @@ const SearchField = () => {
   const onInput = ({ currentTarget }: { currentTarget: HTMLInputElement }) => setValue(currentTarget.value);
   const onSubmit = (event: Event) => {
     event.preventDefault();
-    enteredText = value;
     search();
-    openEnteredPosition();
+    // The table also reports a failure.
+    if (parsePosition(value)) openGroupAt(value).catch(() => undefined);
   };
   return (
     <form noValidate onSubmit={onSubmit}>

@@ -4,8 +4,8 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { formatPercent } from "../../text/units.ts";
 import * as answers from "../answers.ts";
 import { RewardChart, SeriesChart } from "./charts.tsx";
-import { Filter, Filters, Snippet, useEnteredPosition } from "./filters.tsx";
-import { linkTo, replaceQuery, useLink, usePage } from "./navigation.tsx";
+import { Filter, Filters, Snippet } from "./filters.tsx";
+import { isNarrow, linkTo, remSize, replaceQuery, useLink, usePage } from "./navigation.tsx";
 import * as numbers from "./numbers.tsx";
 import { ProblemList } from "./problems.tsx";
 import { Facts, type PageColumn, Table } from "./sortable-table.tsx";
@@ -37,8 +37,7 @@ export const Groups = ({ state, summary }: GroupsProps) => {
             </div>
           )}
           <div class="list">
-            <Filters summary={summary} />
-            <GroupTable state={state} />
+            <GroupTable state={state} summary={summary} />
           </div>
         </div>
       )}
@@ -54,12 +53,12 @@ const optionalColumns = "trainable,problems,key,spread,size,file,tool errors,fin
 );
 
 /** In rem: 40 characters. A narrow screen shows the prompt below the other columns. */
-const promptWidth = () => (innerWidth < 1000 ? 0 : 23);
+const promptWidth = () => (isNarrow() ? 0 : 23);
 
 /** Hides columns until the others fit. The column that sorts the rows stays. */
 const fitColumns = (columns: readonly GroupColumn[], { by, width }: { by: string; width: number }) => {
   const used = columns.reduce((sum, column) => sum + (column.width ?? promptWidth()), 0);
-  let excess = used - width / Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+  let excess = used - width / remSize();
   const hidden = optionalColumns.flatMap((name) => {
     const column = columns.find((each) => each.name === name && name !== by);
     if (!column || excess <= 0) return [];
@@ -87,9 +86,8 @@ let lastRows: readonly answers.GroupRow[] = [];
 const columnsOf = (
   query: answers.Query,
   rows: readonly answers.GroupRow[],
-  summary?: answers.Summary,
+  { files, groupFiles, stepName, all }: answers.Summary,
 ): readonly GroupColumn[] => {
-  const { files = [], groupFiles = 0, stepName = "step" } = summary ?? {};
   if (rows.length > 0) lastRows = rows;
   const sorting = (name: answers.SortKey, width: number) => {
     const descending = query.sort === name ? !query.descending : name !== "group" && name !== "mean";
@@ -134,7 +132,7 @@ const columnsOf = (
     ...(groupFiles > 1 ? [{ name: "file", class: "why", width: 8.4, cell: fileCell }] : []),
     ...(isKnown(({ step }) => step) ? [steps] : []),
     ...column("finish reason", ({ finish }) => finish),
-    ...(summary && summary.all.failures > 0 ? [{ ...sorting("failed", 4), cell: failedCell }] : []),
+    ...(all.failures > 0 ? [{ ...sorting("failed", 4), cell: failedCell }] : []),
     ...(isKnown(({ toolErrors }) => toolErrors) ? [{ ...sorting("tool errors", 6.2), cell: errorsCell }] : []),
     { ...sorting("trainable", 8.4), class: "why", cell: ({ untrainable }) => untrainable ?? "yes" },
     { ...sorting("problems", 6.2), cell: ({ rules }) => rules.length > 0 && numbers.formatCount(rules.length) },
@@ -151,28 +149,29 @@ export const commonFolder = ([first = "", ...others]: readonly string[]) => {
     .join("");
 };
 
-export const GroupTable = ({ state }: { state: answers.PageState }) => {
+export const GroupTable = ({ state, summary }: GroupsProps) => {
   const { query } = usePage();
   const isComplete = (rows: answers.GroupRows) => state.progress.phase === "read" && isSearched(rows);
-  const { value, latest, error } = useAnswer("rows", query, { isComplete });
+  const { latest, error } = useAnswer("rows", query, { isComplete });
   const answer = error ? undefined : latest;
   const { selected = 0, of = 0, searched = 1, rows = [] } = answer ?? {};
   const box = useRef<HTMLDivElement>(null);
   const pages = Math.max(1, Math.ceil(selected / answers.rowsPerPage));
   const { page, sort, descending } = query;
   const link = useLink();
-  const { shown, hidden } = fitColumns(columnsOf(query, rows, state.summary), { by: sort, width: useWidth(box) });
+  const { shown, hidden } = fitColumns(columnsOf(query, rows, summary), { by: sort, width: useWidth(box) });
   useListPosition(box, rows);
-  useEnteredPosition(value?.rows);
   return (
     <section aria-label="groups">
-      <div class="tools">
+      <Filters summary={summary}>
         <p class="count" role="status">
           {answer && `${numbers.formatCount(selected)} of ${numbers.pluralizeCount(of, "group")}`}
           {!answer && (error === undefined ? "reading…" : "no groups:")}
           {searched < 1 && ` · searched ${formatPercent(searched, 1)}`}
           {error && <b class="trouble"> {error}</b>}
         </p>
+      </Filters>
+      <div class="tools">
         {hidden.length > 0 && (
           <p class="parts">
             hidden columns:{" "}
@@ -188,6 +187,13 @@ export const GroupTable = ({ state }: { state: answers.PageState }) => {
             ])}
           </p>
         )}
+        {pages > 1 && (
+          <nav class="pages" aria-label="pages">
+            {page > 1 && <a href={link({ page: page - 1 })}>‹ previous</a>}
+            page {numbers.formatCount(page)} of {numbers.formatCount(pages)}
+            {page < pages && <a href={link({ page: page + 1 })}>next ›</a>}
+          </nav>
+        )}
       </div>
       <div class="rows" ref={box} tabIndex={-1}>
         <Table
@@ -200,29 +206,15 @@ export const GroupTable = ({ state }: { state: answers.PageState }) => {
         />
         {answer && selected === 0 && searched === 1 && <p class="quiet">{explainEmptyTable(query, state)}</p>}
       </div>
-      {pages > 1 && (
-        <nav class="pages" aria-label="pages">
-          {page > 1 && <a href={link({ page: page - 1 })}>‹ previous</a>}
-          page {numbers.formatCount(page)} of {numbers.formatCount(pages)}
-          {page < pages && <a href={link({ page: page + 1 })}>next ›</a>}
-        </nav>
-      )}
     </section>
   );
 };
 
-const maxShownSearch = 80;
-
-const explainEmptyTable = ({ step, text = "", ...filters }: answers.Query, { summary, written }: answers.PageState) => {
+const explainEmptyTable = ({ step, text }: answers.Query, { summary, written }: answers.PageState) => {
   const own = written?.steps.find((each) => each.step === step);
-  if (own?.groups === 0) {
-    const has = own.of === 1 ? "group has" : "groups have";
-    return `${numbers.formatCount(own.of)} ${has} ${summary?.stepName} ${step}, none is in this file`;
-  }
-  if (text === "") return "no group matches the filters";
-  const quoted = `“${text.length > maxShownSearch ? `${text.slice(0, maxShownSearch)}…` : text}”`;
-  const isFiltered = answers.formatQuery({ ...filters, step, ...answers.allGroups }) !== "{}";
-  return `no group contains ${quoted}${isFiltered ? " and matches the filters" : ""}`;
+  if (own?.groups !== 0) return `no group matches the filters${text ? ` and contains “${text}”` : ""}`;
+  const groups = own.of === 1 ? "1 group has" : `${numbers.formatCount(own.of)} groups have`;
+  return `${groups} ${summary?.stepName} ${step}, none is in this file`;
 };
 
 /** The positions of the list that the reader left, and of its page. */
@@ -263,7 +255,12 @@ const SummaryFacts = ({ summary, isWhole, selected }: FactsProps) => {
       all: {cell(all)}
     </span>,
   ];
-  const ofAll = selected !== null && <span class="all quiet"> of all</span>;
+  const ofAll = (
+    <span class="all quiet" hidden={selected === null}>
+      {" "}
+      of all
+    </span>
+  );
   const problems = rules.reduce((sum, { count }) => sum + count, 0);
   const invalid = [
     groups.rejected > 0 && numbers.pluralizeCount(groups.rejected, "group"),
@@ -312,7 +309,7 @@ const SummaryFacts = ({ summary, isWhole, selected }: FactsProps) => {
               <Filter name={rule} filter={{ rule }} /> {numbers.formatCount(count)}
             </li>
           ))}
-          {ofAll && <li>{ofAll}</li>}
+          <li>{ofAll}</li>
         </ul>
       )}
       <ProblemList findings={findings} />

@@ -43,6 +43,11 @@ export const useFilter = (filter: Partial<Query>) => {
   return { href, ...(isOn && { "aria-current": "true" as const }) };
 };
 
+/** As in page.css, where the browser's text size also counts. */
+export const isNarrow = () => innerWidth < 66.6 * remSize();
+
+export const remSize = () => Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+
 export const linkTo = (query: Query) => {
   const json = formatQuery(query);
   return `#/${json === "{}" ? "" : encodeURIComponent(json)}`;

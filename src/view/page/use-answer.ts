@@ -84,7 +84,11 @@ let shownRead: string | null = null;
 /** Answers are asked again if the input was read to its end, or again. */
 let version = "";
 
-const fetchAnswer = async <Of extends answers.AnswerName>(name: Of, query: answers.Query, signal: AbortSignal) => {
+export const fetchAnswer = async <Of extends answers.AnswerName>(
+  name: Of,
+  query: answers.Query,
+  signal = new AbortController().signal,
+) => {
   if (embeddedAnswers) {
     const value = await embeddedAnswers(name, query);
     if (value === undefined) throw new Error("this page does not contain the group");
