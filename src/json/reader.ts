@@ -1,5 +1,6 @@
 /** Reads JSON with the WebAssembly kernel (src/json/kernel/index.ts). */
 import { Failure } from "../failure.ts";
+import type { Breaks } from "../system/breaks.ts";
 import { withTieringBudget } from "../system/v8-limits.ts";
 import { toBuffer } from "./json-bytes.ts";
 import { kernelProgram } from "./kernel-code.ts";
@@ -70,7 +71,8 @@ type ResultName = "table" | "tableEnd" | "rest" | "faultAt" | "fault" | "generat
 interface KernelExports extends Readonly<Record<ResultName, { readonly value: number }>> {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
   input(): number;
-  readText(length: number, isSkipping: boolean): number;
+  readText(length: number, isSkipping: boolean, isPausing: boolean): number;
+  continueText(length: number): number;
   readLines(length: number): number;
   beginElements(): void;
   readElements(length: number, isLast: boolean, isTolerant: boolean): number;
@@ -85,7 +87,7 @@ interface KernelExports extends Readonly<Record<ResultName, { readonly value: nu
   addKey(length: number): void;
 }
 
-const [jsonResult, outOfMemoryResult, incompleteResult] = [1, 2, 3];
+const [jsonResult, outOfMemoryResult, incompleteResult, pausedResult] = [1, 2, 3, 4];
 
 /** Node's types do not declare WebAssembly. */
 declare const WebAssembly: {
@@ -188,7 +190,15 @@ export class JsonReader {
 
   read(bytes: Uint8Array, { skipsLeaves = false } = {}) {
     this.#load(bytes);
-    return this.#checkResult(this.#exports.readText(bytes.length, skipsLeaves)) === jsonResult;
+    return this.#checkResult(this.#exports.readText(bytes.length, skipsLeaves, false)) === jsonResult;
+  }
+
+  /** Reads a long text without the content of leaves. Other tasks run. */
+  async readLong(bytes: Uint8Array, breaks: Breaks) {
+    this.#load(bytes);
+    let result = this.#exports.readText(this.#length, true, true);
+    for (; result === pausedResult; result = this.#exports.continueText(this.#length)) await breaks.take();
+    return this.#checkResult(result) === jsonResult;
   }
 
   readLines(bytes: Uint8Array) {

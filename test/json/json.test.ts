@@ -1,5 +1,6 @@
+import { crc32 } from "node:zlib";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { locateOffset, parseJson, replaceLineEnds, skipWhite, walkItems } from "../../src/json/json-bytes.ts";
 import * as raw from "../../src/json/raw-json.ts";
 import { compileJsonPattern, formatIndented, formatInline, tryParseRawJson } from "../../src/json/raw-json.ts";
@@ -14,6 +15,7 @@ import {
   readString,
   startOf,
 } from "../../src/json/table.ts";
+import { Breaks } from "../../src/system/breaks.ts";
 import { itHolds } from "../support/property.ts";
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -286,6 +288,28 @@ describe("readTable", () => {
     expect(nodeCount(readTable(bytesOf(`{"token_ids": ${numbers}}`)))).toBe(3);
     expect(nodeCount(readTable(bytesOf(`[${numbers}, [1, null]]`)))).toBe(5);
   });
+
+  it.each(["{}]", '{"role":', "{}]]"])(
+    "reads a long text in passes, with the same nodes or fault (end %j)",
+    async (end) => {
+      const item =
+        '{"role":"user","parameters":{"a":[{"b":null}]},"content":[{"é":"\\n"},[1,2],[[],true]],"other":{"c":1}},';
+      const bytes = bytesOf(`[${item.repeat(60_000)}${end}`);
+      const [whole, passes] = [0, 1].map(
+        () => new JsonReader({ leafKeys: ["parameters"], shapeTexts: { role: ["user"] } }),
+      );
+      const breaks = new Breaks();
+      const taken = vi.spyOn(breaks, "take");
+      const isJson = await passes?.readLong(bytes, breaks);
+      expect(isJson).toBe(whole?.read(bytes, { skipsLeaves: true }));
+      expect(taken.mock.calls.length).toBeGreaterThan(2);
+      const resultOf = (reader?: JsonReader) => {
+        const words = reader?.copyTable(bytes).words ?? new Int32Array();
+        return isJson ? crc32(new Uint8Array(words.buffer, words.byteOffset, words.byteLength)) : reader?.fault();
+      };
+      expect(resultOf(passes)).toEqual(resultOf(whole));
+    },
+  );
 
   it("has no limit of depth", () => {
     const deep = `${'[{"a":'.repeat(50_000)}1${"}]".repeat(50_000)}`;

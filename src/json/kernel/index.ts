@@ -7,6 +7,7 @@ export { addKey, keyAddress, setKeyUse } from "./keys";
 export { generation } from "./shapes";
 export {
   beginElements,
+  continueText,
   input,
   limitTable,
   readElements,

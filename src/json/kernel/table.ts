@@ -36,6 +36,18 @@ export let tableEnd: usize = 0;
 
 let isOutOfMemory: bool = false;
 
+/** A pass that can pause writes this many bytes of nodes at once. */
+const bytesPerPass: usize = 1 << 22;
+/** The end of the nodes of this pass. */
+let passEnd: usize = usize.MAX_VALUE;
+let canPause: bool = false;
+/** The variables of `readValue` at a pause, or 0. */
+let pausedAt: usize = 0;
+let pausedLeaf: usize = 0;
+let pausedOpen: usize = 0;
+let pausedOpening: u32 = 0;
+let pausedShape: u32 = 0;
+
 let skipsLeaves: bool = false;
 let stop: usize = 0;
 let expectedNext: u32 = valueNext;
@@ -50,6 +62,9 @@ function begin(end: usize, terminator: u32, isSkipping: bool): void {
   tableEnd = table;
   // The first node asks for memory, because the limit is relative to the table.
   memoryEnd = 0;
+  passEnd = usize.MAX_VALUE;
+  pausedLeaf = pausedOpen = 0;
+  pausedOpening = pausedShape = 0;
   isOutOfMemory = false;
   skipsLeaves = isSkipping;
   shapes.forgetShapes();
@@ -60,12 +75,27 @@ const faultyResult: u32 = 0;
 const jsonResult: u32 = 1;
 const outOfMemoryResult: u32 = 2;
 const incompleteResult: u32 = 3;
+const pausedResult: u32 = 4;
 
 /** If `isSkipping` is true, skips the content of values whose key has `leafUse`. */
-export function readText(length: usize, isSkipping: bool): u32 {
+export function readText(length: usize, isSkipping: bool, isPausing: bool): u32 {
+  begin(input() + length, 0, isSkipping);
+  canPause = isPausing;
+  pausedAt = input();
+  return continueText(length);
+}
+
+/** Continues after `pausedResult`. */
+export function continueText(length: usize): u32 {
   const end = input() + length;
-  begin(end, 0, isSkipping);
-  const after = readValue(input());
+  const from = pausedAt;
+  pausedAt = 0;
+  if (canPause) {
+    passEnd = tableEnd + bytesPerPass;
+    memoryEnd = 0;
+  }
+  const after = readValue(from);
+  if (pausedAt !== 0) return pausedResult;
   return after === end ? jsonResult : findStop(after, end);
 }
 
@@ -181,18 +211,21 @@ const closingDistance: u32 = 2;
 function readValue(from: usize): usize {
   let at = skipWhite(from);
   /** The node of the outermost open value whose key has `leafUse`, or 0. */
-  let leaf: usize = 0;
+  let leaf: usize = pausedLeaf;
   /**
    * The node of the innermost open array or object, or 0. The words of an open node are the start, the first byte, the
    * enclosing node, and the `shape` before the last inner array or object.
    */
-  let open: usize = 0;
-  let opening: u32 = 0;
+  let open: usize = pausedOpen;
+  let opening: u32 = pausedOpening;
   /** In an object, the shape of the earlier members. In an array, the array's key, then the last element's shape. */
-  let shape: u32 = shapes.noShape;
+  let shape: u32 = pausedShape;
   let end = tableEnd;
   while (true) {
-    if (end + 2 * nodeBytes > memoryEnd && !ensureMemory(end + 2 * nodeBytes)) return 0;
+    if (end + 2 * nodeBytes > memoryEnd) {
+      if (end >= passEnd) return pause(at, leaf, open, opening, shape, end);
+      if (!ensureMemory(end + 2 * nodeBytes)) return 0;
+    }
     let key: u32 = 0;
     if (opening === openBrace) {
       at = readKey(at, shape, end);
@@ -252,6 +285,17 @@ function readValue(from: usize): usize {
       else if (byte === closeBracket) shape = value;
     }
   }
+}
+
+/** Returns 0. */
+function pause(at: usize, leaf: usize, open: usize, opening: u32, shape: u32, end: usize): usize {
+  pausedAt = at;
+  pausedLeaf = leaf;
+  pausedOpen = open;
+  pausedOpening = opening;
+  pausedShape = shape;
+  tableEnd = end;
+  return 0;
 }
 
 /** Writes the node of a key. Returns the start of its value, or 0. */
@@ -342,6 +386,6 @@ function ensureMemory(end: usize): bool {
   const wanted = ((end + 0xffff) >> 16) - pages;
   const hasMemory = end <= pages << 16 || memory.grow(i32(max(wanted, pages >> 2))) >= 0;
   isOutOfMemory = !hasMemory && memory.grow(i32(wanted)) < 0;
-  memoryEnd = min(usize(memory.size()) << 16, table + min(maxTableBytes, ~table));
+  memoryEnd = min(min(usize(memory.size()) << 16, passEnd), table + min(maxTableBytes, ~table));
   return !isOutOfMemory;
 }

@@ -151,7 +151,7 @@ export class Scanner {
     if (span.start >= span.end) return;
     const isClean = isUtf8(content);
     await this.#breaks.take();
-    const isJson = isClean && reader.read(content, { skipsLeaves: true });
+    const isJson = isClean && (await reader.readLong(content, this.#breaks));
     await this.#breaks.take();
     // After `reader.read`, the text can be in new memory, so `content` may point to old memory.
     const table = isJson
