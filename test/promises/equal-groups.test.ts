@@ -126,7 +126,7 @@ describe("a group whose rollouts were logged before", () => {
       { role: "user", content: `q ${id} – a question of more than 32 bytes` },
       { finish_reason: "stop", index: 0, message: { role: "assistant", content: answer } },
     ],
-    metadata: { temperature: 1, "a/b": null },
+    metadata: { temperature: 1, "a/b": null, lr: 0.000_01, sizes: [0.7, 100, 0, -1.05] },
     reward,
   });
   const [a, b, c, d] = [rollout("a", 1, "g"), rollout("b", 0, "g"), rollout("c", 1, "h"), rollout("d", 0, "h")];
@@ -137,12 +137,16 @@ describe("a group whose rollouts were logged before", () => {
       .replaceAll("\n", "\t")
       .replaceAll("–", "\\u2013")
       .replaceAll("a/b", "a\\/b")
-      .replaceAll('"temperature": 1,', '"temperature": 1.0,');
+      .replaceAll('"temperature": 1,', '"temperature": 1.0,')
+      .replaceAll("0.00001", "1e-05")
+      .replace(/0.7,(\s+)100,\s+0,\s+-1.05/, "0.70,$110.0E1,-0.0,-105e-2");
   const differ = "2 groups have the rollouts of logged groups";
 
   it.for([
     ["another reward", jsonl({ ...a, reward: 2 }, b, c, { ...d, reward: 2 }), [3, differ, 0]],
     ["another spelling", [a, b, c, d].map((one) => `${spelled(one)}\n`).join(""), [3, differ, 0]],
+    ["another rate", jsonl(a, b, c, d).replaceAll("0.00001", "0.0001"), [0, undefined, 2]],
+    ["a number with another sign", jsonl(a, b, c, d).replaceAll("-1.05", "1.05"), [0, undefined, 2]],
     ["another answer", jsonl(a, rollout("e", 0, "g"), c, d), [0, "1 trajectory was already logged in other groups", 1]],
     ["another order", jsonl(b, a, c, d), [0, "2 trajectories were", 1]],
     ["another rollout in its group", jsonl(a, b, rollout("e", 0, "g"), c, d), [0, "2 trajectories were", 1]],

@@ -1,8 +1,8 @@
 /**
- * Digests what a trajectory says, in any order of members and spelling of strings. A member that says nothing counts as
- * absent. Ledgers store these digests, so a change of this file needs a new version of the ledger.
+ * Digests what a trajectory says, in any order of members and spelling of strings and numbers. A member that says
+ * nothing counts as absent. Ledgers store these digests, so a change of this file needs a new version of the ledger.
  */
-import { byteAt, openBrace, openBracket, quote } from "./bytes";
+import { byteAt, closeBracket, comma, isDigit, minus, openBrace, openBracket, point, quote, zero } from "./bytes";
 import { leafUse, sampledUse, unsampledUse, usesOf } from "./keys";
 import { escapeLength } from "./scalars";
 import { endOf, keyIdOf, nodeBytes, startOf, table } from "./table";
@@ -54,14 +54,13 @@ function digestOf(node: usize, depth: u32): u64 {
   const first = byteAt(start);
   let child = node + nodeBytes;
   if (first === quote) return textDigest(start + 1, end - 1);
+  if (isDigit(first) || first === minus) return numberDigest(start, end);
   const isArray = first === openBracket;
-  if ((first !== openBrace && !isArray) || child === after || depth === maxDepth) {
-    // JavaScript writes 1.0 as 1.
-    const isWhole = load<u16>(end - 2) === 0x302e && end - start > 2;
-    return textDigest(start, isWhole ? end - 2 : end);
-  }
+  if ((first !== openBrace && !isArray) || depth === maxDepth) return textDigest(start, end);
   let hash = mix(u64(first), factor);
   if (isArray) {
+    // An array of only numbers has no elements in the table.
+    if (child === after) return numbersDigest(start + 1, hash);
     for (; child < after; child = afterOf(child)) hash = mix(hash, digestOf(child, depth + 1)) + factor;
     return hash;
   }
@@ -69,6 +68,48 @@ function digestOf(node: usize, depth: u32): u64 {
   for (; child < after; child = afterOf(child + nodeBytes))
     if ((usesOf(keyIdOf(child)) & (leafUse | unsampledUse)) === 0) hash += memberDigest(child, depth + 1);
   return hash;
+}
+
+function numbersDigest(from: usize, digest: u64): u64 {
+  let hash = digest;
+  for (let at = from; byteAt(at) !== closeBracket; ) {
+    const start = at;
+    while (byteAt(at) > 0x20 && byteAt(at) !== comma && byteAt(at) !== closeBracket) at++;
+    if (at > start) hash = mix(hash, numberDigest(start, at)) + factor;
+    else at++;
+  }
+  return hash;
+}
+
+const zeroDigit: usize = memory.data<u8>([0x30]);
+/** Larger exponents are equal. */
+const maxExponent: i64 = 1_000_000_000;
+
+/** Digests the digits from the first to the last that is not 0, the power of ten after them, and the sign. */
+function numberDigest(start: usize, end: usize): u64 {
+  begin();
+  let power: i64 = 0;
+  let zeros: i64 = 0;
+  let isFraction = false;
+  let at = start;
+  for (; at < end && (byteAt(at) | 0x20) !== 0x65; at++) {
+    const byte = byteAt(at);
+    if (byte === point) isFraction = true;
+    if (!isDigit(byte)) continue;
+    if (isFraction) power--;
+    zeros++;
+    if (byte === zero) continue;
+    for (; length > 0 && zeros > 1; zeros--) append(zeroDigit, zeroDigit + 1);
+    append(at, at + 1);
+    zeros = 0;
+  }
+  // JavaScript writes -0 as 0.
+  if (length === 0) return finish();
+  let exponent: i64 = 0;
+  for (let digit = at; digit < end; digit++)
+    if (isDigit(byteAt(digit))) exponent = min(maxExponent, 10 * exponent + i64(byteAt(digit) - zero));
+  power += zeros + (byteAt(at + 1) === minus ? -exponent : exponent);
+  return mix(finish() + u64(byteAt(start) === minus), u64(power));
 }
 
 function afterOf(node: usize): usize {
