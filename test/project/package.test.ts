@@ -167,7 +167,7 @@ describe("the package", () => {
     const fix = "reinstall rollcall on this machine, as the README describes";
     const log = ["log", "m", groups, "--split", "train", "--max-wait", "0s"];
     for (const [args, code, text] of [
-      [log, 11, `${fix}, or log without a ledger with --no-ledger`],
+      [log, 11, fix],
       [["ledger", "status"], 11, fix],
       [["models", "--local"], 11, fix],
       [["serve", "--port", "0"], 11, fix],

@@ -92,7 +92,7 @@ describe("a request with an unknown outcome", () => {
     expect([stopped.code, stopped.document?.status]).toEqual([8, "unknown"]);
     expect(stopped.error).toMatchObject({
       retryable: true,
-      hint: "rerun the same command within 24 hours of the first attempt to resolve the request (the service honors Idempotency-Key)",
+      hint: "rerun the same command within 24 hours of the first attempt to resolve the request (the service honors Idempotency-Key) and to send the remaining groups",
       next: expect.stringMatching(/^rollcall log m .*b\.jsonl/),
     });
     const never = placeAt(context, service.url, { ...place.env, ROLLCALL_IDEMPOTENCY: "never" });
