@@ -23,18 +23,10 @@ const maxFindings = 20;
 /** Reading the prompt and the key of a row costs as much as reading this many more bytes. */
 const bytesPerRow = 2 ** 19;
 
-export interface ViewSession {
-  readonly answer: ReturnType<typeof openAnswers>;
-  readonly store: GroupReader<GroupFacts>;
-  /** Takes the groups that were read since the last call. */
-  readonly addGroups: (isLast: boolean) => void;
-  /** @throws the signal's reason */
-  readonly finish: (input: ViewInput) => Promise<void>;
-  readonly close: () => Promise<void>;
-}
+export type ViewSession = ReturnType<typeof openSession>;
 
 /** The session has the groups that are read so far. `finish` adds what needs all groups. */
-export const openSession = (read: IndexedGroups, groupBy: ViewInput["groupBy"], signal: AbortSignal): ViewSession => {
+export const openSession = (read: IndexedGroups, groupBy: ViewInput["groupBy"], signal: AbortSignal) => {
   const groups: GroupFacts[] = [];
   const breaks = new Breaks(signal);
   const readPrompt = openPrompts(read, groupBy, breaks);
@@ -65,12 +57,14 @@ export const openSession = (read: IndexedGroups, groupBy: ViewInput["groupBy"], 
   return {
     answer: openAnswers(store),
     store,
-    addGroups(isLast) {
+    /** Takes the groups that were read since the last call. */
+    addGroups(isLast: boolean) {
       const end = read.groups.count - (isLast ? 0 : 1);
       while (groups.length < end) groups.push(describeGroup(read, groups.length, none));
       if (groups.length < maxScaledGroups) scale = findScale(groups);
     },
-    async finish({ dataset, notes }) {
+    /** @throws the signal's reason */
+    async finish({ dataset, notes }: ViewInput) {
       await listGroupFacts(read, groups, breaks);
       findings = listFindings(dataset, groups);
       scale = findScale(groups);
@@ -82,6 +76,7 @@ export const openSession = (read: IndexedGroups, groupBy: ViewInput["groupBy"], 
         series: listSeries(groups),
         all,
       };
+      charts = undefined;
       finished = { dataset, summary, searches: openSearches(dataset) };
     },
     async close() {

@@ -54,8 +54,6 @@ type ShownInput = ReturnType<typeof openShownInput>;
 /** A smaller input is read before a browser shows the page. */
 const minShownBytes = 2 ** 24;
 
-type ShownProgress = ReadProgress & Pick<ViewInput, "groupBy">;
-
 const openShownInput = ({ signal }: Host) => {
   let progress: answers.ReadProgress | undefined = progressOf("opening");
   let session: ViewSession | undefined;
@@ -68,10 +66,6 @@ const openShownInput = ({ signal }: Host) => {
   let failure: { readonly thrown: unknown } | undefined;
   const opened = new AbortController();
   const ending = new AbortController();
-  const show = (next: ViewSession) => {
-    session = next;
-    reads++;
-  };
   const showNext = async (read: ReadInput) => {
     const nextInput = await read();
     if (ending.signal.aborted) return await nextInput.dataset.close();
@@ -81,18 +75,16 @@ const openShownInput = ({ signal }: Host) => {
     await next.finish(nextInput);
     [input, growing, failure, progress] = [nextInput, undefined, undefined, undefined];
     if (next === previous) return;
-    show(next);
+    [session, reads] = [next, reads + 1];
     await previous?.close();
-  };
-  const answerState = () => {
-    if (failure && !progress) throw failure.thrown;
-    return { ...session?.store.state(), ...(progress ? { progress } : { hasChanged: input?.hasChanged() }) };
   };
   return {
     firstRequest: waitForAbort(opened.signal),
     answer(name: answers.AnswerName, query: answers.Query) {
       opened.abort();
-      return name === "state" ? answerState() : session?.answer(name, query);
+      if (name !== "state") return session?.answer(name, query);
+      if (failure && !progress) throw failure.thrown;
+      return { ...session?.store.state(), ...(progress ? { progress } : { hasChanged: input?.hasChanged() }) };
     },
     /** For `answers.readHeader`. */
     countReads: () => reads,
@@ -105,12 +97,12 @@ const openShownInput = ({ signal }: Host) => {
       });
       progress = undefined;
     },
-    showProgress({ bytes, of, read, groupBy }: ShownProgress) {
+    showProgress({ bytes, of, read, groupBy }: ReadProgress & Pick<ViewInput, "groupBy">) {
       const isLast = bytes === of;
       progress = isLast ? progressOf("checking groups") : { phase: "reading", done: bytes, of };
       if (!session && bytes >= minShownBytes && read.groups.count > 1) {
         growing = openSession(read, groupBy, signal);
-        show(growing);
+        [session, reads] = [growing, 1];
       }
       growing?.addGroups(isLast);
     },

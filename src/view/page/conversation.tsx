@@ -170,9 +170,7 @@ const toggleFolds = ({ key, target, currentTarget: entry }: KeyboardEvent & { cu
   for (const fold of entry.querySelectorAll<HTMLElement>("summary, .more")) fold.click();
 };
 
-type MessageProps = Omit<ConversationProps, "turns"> & { turn: Turn };
-
-const Message = ({ trajectory, turn, findings = [] }: MessageProps) => {
+const Message = ({ trajectory, turn, findings = [] }: Omit<ConversationProps, "turns"> & { turn: Turn }) => {
   const { at: position, role = "?", name, isSampled, parts, choiceMembers } = turn;
   const link = useLink();
   const text = textOfParts(parts);

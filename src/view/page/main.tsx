@@ -39,11 +39,8 @@ const useShown = ({ message, ...query }: Query, isOpen: boolean) => {
   return shown.current;
 };
 
-/** The time until the page asks again whether the input has changed. */
-const restMs = 5000;
-
 const App = () => {
-  const { latest: state, error } = useAnswer("state", allGroups, { isComplete: isRead, restMs });
+  const { latest: state, error } = useAnswer("state", allGroups, { isComplete: isRead });
   const shown = useShown(useQuery(), state?.summary !== undefined);
   const isOpen = shown && state?.summary !== undefined;
   const { query = allGroups, message, detail, json } = shown ?? {};

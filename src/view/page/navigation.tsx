@@ -13,12 +13,9 @@ interface PageContext {
   isUnfolded: boolean;
 }
 
-const Context = createContext<PageContext>({
-  query: allGroups,
-  scale: [0, 1],
-  openedGroup: undefined,
-  isUnfolded: false,
-});
+const firstPage: PageContext = { query: allGroups, scale: [0, 1], openedGroup: undefined, isUnfolded: false };
+
+const Context = createContext(firstPage);
 
 export const PageProvider = Context.Provider;
 

@@ -65,9 +65,8 @@ const isFact = ({ value: { kind, text } }: RawMember) =>
 /** Also lists the short values of the trajectory and of its objects, such as `metadata`. Other members are folded. */
 const listFactsAndMetrics = (member: TrajectorySummary | undefined, members: readonly RawMember[]) => {
   const shown: Record<string, string> = {};
-  for (const [name, value] of Object.entries(member ? listFacts(member) : {})) {
+  for (const [name, value] of Object.entries(member ? listFacts(member) : {}))
     if (value) shown[name] = String(formatFact(value));
-  }
   const add = (holder: string, name: string, text: string) => {
     if (shown[name] !== text) shown[Object.hasOwn(shown, name) ? `${holder}.${name}` : name] = text;
   };

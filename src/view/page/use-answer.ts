@@ -116,6 +116,8 @@ export const fetchAnswer = async <Of extends answers.AnswerName>(
 export const serverEndedEvent = "rollcall-server-ended";
 
 const pollIntervalMs = 250;
+/** After the input is read, the page asks whether it has changed. */
+const restMs = 5000;
 
 type PageAnswer<Of extends answers.AnswerName> = { key: string; value: answers.AnswerTypes[Of] };
 
@@ -125,15 +127,11 @@ const lastAnswers: { [Of in answers.AnswerName]?: PageAnswer<Of> } = {};
 /**
  * `latest` can be the answer to the previous query. If the server has ended, `error` is empty, because the
  * page reports the end.
- * @param restMs the time until a complete answer is asked again; default: never
  */
 export const useAnswer = <Of extends answers.AnswerName>(
   name: Of,
   query: answers.Query | undefined,
-  {
-    isComplete = () => true,
-    restMs,
-  }: { isComplete?: (value: answers.AnswerTypes[Of]) => boolean; restMs?: number } = {},
+  { isComplete = () => true }: { isComplete?: (value: answers.AnswerTypes[Of]) => boolean } = {},
 ) => {
   const key = query && answers.formatQuery(query);
   const last: PageAnswer<Of> | undefined = lastAnswers[name];
@@ -148,11 +146,11 @@ export const useAnswer = <Of extends answers.AnswerName>(
         const value = await fetchAnswer(name, query, abortController.signal);
         if (abortController.signal.aborted) return;
         Object.assign(lastAnswers, { [name]: { key, value } });
-        const isSame = (before = "") => before === JSON.stringify(value);
-        setAnswer((before) => (before?.key === key && isSame(JSON.stringify(before.value)) ? before : { key, value }));
+        const next = { key, value };
+        setAnswer((before) => (JSON.stringify(before) === JSON.stringify(next) ? before : next));
         setFailure(undefined);
-        const pauseMs = isComplete(value) ? restMs : pollIntervalMs;
-        if (pauseMs !== undefined && !data) timer = setTimeout(update, pauseMs);
+        if (!isComplete(value)) timer = setTimeout(update, pollIntervalMs);
+        else if (name === "state" && !data) timer = setTimeout(update, restMs);
       } catch (thrown) {
         if (!abortController.signal.aborted) setFailure({ key, error: String(Object(thrown).message) });
       }
