@@ -131,16 +131,11 @@ export type PageState = Readonly<{
   summary?: Summary;
   /** True if files have changed, grown or appeared since they were read. */
   hasChanged?: boolean;
-  written?: WrittenGroups;
+  /** The groups of an exported page, and the counts of groups with each step in the page and the input. */
+  written?: { at: string; groups: number; lacksLogprobs: boolean; steps: readonly WrittenStep[] };
 }>;
 
-/** The groups of an exported page. `steps` also counts those of the input. */
-export type WrittenGroups = Readonly<{
-  at: string;
-  groups: number;
-  lacksLogprobs: boolean;
-  steps: readonly { step: string | null; groups: number; of: number }[];
-}>;
+type WrittenStep = Readonly<{ step: string | null; groups: number; of: number }>;
 
 export type Summary = Readonly<{
   /** As `rollcall check` prints them. */

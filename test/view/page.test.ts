@@ -97,7 +97,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await title()).toBe("group 2 of 3");
   });
 
-  it("draws the rewards of each group in one scale of colors, with axes, counts and a legend", async () => {
+  it("draws the rewards of each group in one scale of colors, with axes and counts", async () => {
     const { page } = await openPage([airline]);
     await page.locator("tbody tr").nth(1).getByRole("img", { name: "rewards 0, 0, 0, 1" }).waitFor();
     const colorsOf = async (selector: string, property: string) =>
@@ -112,7 +112,6 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     const drawn = await colorsOf("rect.bar", "fill");
     expect(bars).toEqual([drawn[0], drawn[0], drawn[0], drawn[1]]);
     expect(drawn[0]).not.toBe(drawn[1]);
-    expect(await chart.locator("figcaption").innerText()).toMatch(/0\s+1$/);
   });
 
   it("shows all digits of each number in the table, without a second scroll bar", async () => {

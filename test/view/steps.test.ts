@@ -148,14 +148,13 @@ describe.skipIf(chromium === undefined)("the first page with steps", { tags: "br
       stepGroup(step, [step / 500, 1], { finish: step ? "stop" : "length" }),
     );
     const { page } = await openPage([fileOf("step-0.jsonl", lines.join("\n"))]);
-    const chart = page.getByRole("group", { name: "mean reward by step" });
+    const chart = page.getByRole("group", { name: "mean and 95 % interval by step" });
     const textsOf = async (found: string) => await chart.locator(found).allTextContents();
     await expect.poll(async () => await textsOf(".axis.x")).toEqual(["0", "100", "500"]);
     const places = await page.evaluate(
       "[...document.querySelectorAll('.dot')].map((dot) => dot.cx.baseVal.valueInSpecifiedUnits)",
     );
     expect(places).toEqual([2, 3.92, 21.2, 98].map((place) => expect.closeTo(place)));
-    await page.locator("figcaption", { hasText: "mean and 95 % interval by step" }).waitFor();
     const heights = await textsOf(".axis.y");
     await page.getByRole("link", { name: "truncated", exact: true }).click();
     await page.getByText("1 of 4 groups").waitFor();

@@ -8,7 +8,6 @@ import { formatCount, formatMeasure, formatRange, pluralizeCount, useRewardStyle
 
 interface ChartProps {
   name: string;
-  caption?: string;
   legend?: ComponentChildren;
   children: ComponentChildren;
 }
@@ -20,10 +19,10 @@ const onArrowKey = (event: KeyboardEvent & { currentTarget: SVGSVGElement }) => 
   moveFocus(event.currentTarget, "a", /Right|Down/.test(event.key) ? 1 : -1);
 };
 
-const Chart = ({ name, caption = name, legend, children }: ChartProps) => (
+const Chart = ({ name, legend, children }: ChartProps) => (
   <figure>
     <figcaption>
-      <b>{caption}</b> {legend}
+      <b>{name}</b> {legend}
     </figcaption>
     {/* biome-ignore lint/a11y: a drawing with links needs the role group and a tab stop */}
     <svg role="group" aria-label={name} tabindex={0} onKeyDown={onArrowKey}>
@@ -84,7 +83,7 @@ export const RewardChart = ({ bars }: { bars: Charts["rewards"] }) => {
   const isLabeled = bars.length <= maxLabels && names.join(" ").length <= findMaxCharacters();
   const { start, end } = findEnds([...bars.flatMap(({ range: [from, to] }) => [from, to]), ...scale], scale);
   return (
-    <Chart name="trajectories by reward" legend={[start, <i class="gradient" />, end]}>
+    <Chart name="trajectories by reward">
       {drawHeight(formatCount(highest), "16%")}
       {drawHeight("0", "100%")}
       {!isLabeled && [drawLabel(start, "0", "start"), drawLabel("reward", "50%"), drawLabel(end, "100%", "end")]}
@@ -179,11 +178,9 @@ export const SeriesChart = ({ by, values: given, of, whole, isFiltered, stepName
   };
   const drawInterval = (x: string, key: "all" | "selected", ci95: Slice["ci95"] | undefined) =>
     ci95 && <line class={`interval ${key}`} x1={x} x2={x} y1={yOf(ci95[0])} y2={yOf(ci95[1])} />;
-  const axis = by === "step" ? stepName : by;
   return (
     <Chart
-      name={`mean reward by ${axis}`}
-      caption={`mean and 95 % interval by ${axis}`}
+      name={`mean and 95 % interval by ${by === "step" ? stepName : by}`}
       legend={[
         whole.ci95 && <span title="the 95 % interval of all">┄ all</span>,
         values.length < of && `the first ${formatCount(values.length)} of ${formatCount(of)} values`,
