@@ -257,8 +257,7 @@ const SummaryFacts = ({ summary, isWhole, selected }: FactsProps) => {
   ];
   const ofAll = (
     <span class="all quiet" hidden={selected === null}>
-      {" "}
-      of all
+      {" of all"}
     </span>
   );
   const problems = rules.reduce((sum, { count }) => sum + count, 0);
