@@ -1,7 +1,6 @@
 import { basename, dirname } from "node:path";
 import type { RolldownOptions } from "rolldown";
 import { kernel } from "./build/kernel.ts";
-import { lateRequires } from "./build/late-requires.ts";
 import { licenses } from "./build/licenses.ts";
 import { page } from "./build/page.ts";
 import { raw } from "./build/raw.ts";
@@ -25,7 +24,7 @@ export const program = {
   platform: "node",
   // Its addon cannot be bundled.
   external: ["libsql"],
-  plugins: [kernel(), lateRequires(), raw(), page([listed]), listed],
+  plugins: [kernel(), raw(), page([listed]), listed],
   preserveEntrySignatures: "allow-extension",
   treeshake: {
     moduleSideEffects: [

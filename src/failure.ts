@@ -135,6 +135,7 @@ type DecidingKind =
   | "ledger-replaced"
   | "log-rejected"
   | "log-resolvable"
+  | "quota-used-up"
   | "output-failed"
   | "records-rejected"
   | "rejects-unwritable"

@@ -101,13 +101,14 @@ const maxUnreadLength = 110;
 
 const formatCounted = ([text, count]: readonly [string, number]) => (count === 1 ? text : `${text} (${count} times)`);
 
-const formatUnreadKeys = (unread: readonly string[], isJson: boolean) => {
+const formatUnreadKeys = (unread: readonly { path: string; count: number }[], isJson: boolean) => {
   if (unread.length === 0) return [];
-  const paths = unread.map(shortenName);
+  const paths = unread.map(({ path }) => shortenName(path));
   let shown = 1;
   while (shown < paths.length && paths.slice(0, shown + 1).join(", ").length <= maxUnreadLength) shown++;
+  const total = unread.reduce((sum, { count }) => sum + count, 0);
   const listed = formatList(paths, isJson ? maxUnreadPaths : shown);
-  return `did not convert ${pluralize(paths.length, "key")}: ${listed}`;
+  return `${pluralize(total, "value was", "values were")} not converted: ${listed}`;
 };
 
 /** A parser of reasoning can take whole answers, and their rewards are then not those of the answers. */

@@ -54,7 +54,7 @@ const shortRuns = [
     maxBytes: 1_240_000,
     files:
       "client connect connections failures failures2 failures3 ledger list log-command log-dataset main message outcome own-file pool print-failure read-rollouts rolldown-runtime run run-log send-requests sqlite trajectory",
-    ofNode: "crypto http zlib",
+    ofNode: "crypto http http2 tls zlib",
   },
 ];
 

@@ -1,7 +1,7 @@
 import { describe, expect, it, type TestContext } from "vitest";
 import { hasPostgres, newLedger } from "../support/postgres.ts";
 import { faultyService, type RequestHandler, refuse } from "../support/raw-server.ts";
-import { groupOf, linesOf, oneEach, placeAt } from "./place.ts";
+import { groupOf, linesOf, oneEach, openPlace, placeAt } from "./place.ts";
 
 /** More bytes than the buffers of both sides, so that a service that stops reading stops the sender. */
 const long = 12 * 1024 * 1024;
@@ -204,4 +204,21 @@ describe.skipIf(!hasPostgres).concurrent("rollcall log with a ledger in PostgreS
       await meets(fault, context, { ROLLCALL_LEDGER: await newLedger() });
     });
   }
+});
+
+describe.concurrent("rollcall log to a service that answers 429", () => {
+  it("ends after one request if the quota is used up, and the next run continues", async (context) => {
+    const used = refuse(429, { body: '{"error":{"message":"no quota","type":"insufficient_quota"}}' });
+    const { service, place } = await openPlace(context, { otherwise: used });
+    const file = place.write("a.jsonl", groupOf(1));
+    const { code, error, document } = await place.log([file]);
+    expect([code, error?.retryable, document?.groups.not_sent, service.bodies.length]).toEqual([5, false, 1, 1]);
+    expect(error).toMatchObject({
+      message: expect.stringContaining("no quota"),
+      hint: expect.stringMatching(/^raise/),
+    });
+    expect(await place.entries()).toMatchObject([{ state: "not_sent", status: 429, attempts: 1 }]);
+    service.mend();
+    expect((await place.log([file])).code).toBe(0);
+  });
 });

@@ -1,5 +1,6 @@
 /** Attempts a request until its outcome is final or no retry is allowed, and finds its calls' ids. */
 
+import { isFailure } from "../../failure.ts";
 import { openBracket, quote, sliceText, walkItems } from "../../json/json-bytes.ts";
 import { firstByteOf, type JsonValue, memberAt, spanOf } from "../../json/table.ts";
 import { Breaks } from "../../system/breaks.ts";
@@ -58,6 +59,7 @@ const applyAttempt = async (
 };
 
 const canRetry = ({ policy, recorder }: Delivery, recorded: RecordedRequest, { attempt, outcome }: LastAttempt) => {
+  if (isFailure(attempt.failure, "quota-used-up")) return false;
   // A service that honors keys would repeat its answer, and another would log a part again.
   if (attempt.kind === "answered" && attempt.status < 300 && !attempt.isWebPage) return false;
   return outcome !== "unknown" || policy.onUnknown === "resend" || recorder.isKeyHonored(recorded);

@@ -14,6 +14,7 @@ const maxPathLength = 200;
 class KeyPath {
   readonly path: string;
   readonly below = new Map<string | number, KeyPath>();
+  count = 0;
   /** The bytes of the values that differ from the value before. */
   information = 0;
   #last = "";
@@ -34,7 +35,8 @@ class KeyPath {
     return child;
   }
 
-  add({ bytes, span: { start, end } }: Value) {
+  add({ bytes, span: { start, end }, numberCount = 1 }: Value) {
+    this.count += numberCount;
     const text = bytes.toString("latin1", start, Math.min(end, start + maxComparedBytes));
     if (text !== this.#last) this.information += end - start;
     this.#last = text;
@@ -87,10 +89,10 @@ export class UnreadKeys {
     const informationOf = ({ path, information }: KeyPath) => (tokenIds.test(path) ? 0 : information);
     const rank = ({ path }: KeyPath) =>
       Number(isKnownColumn(path.slice(path.lastIndexOf(".") + 1).replace(/(?:\[\])+$/, "")));
-    return paths
-      .filter(({ information }) => information > 0)
-      .sort((a, b) => rank(b) - rank(a) || informationOf(b) - informationOf(a))
-      .map(({ path }) => path);
+    const unread = paths
+      .filter(({ count }) => count > 0)
+      .sort((a, b) => rank(b) - rank(a) || informationOf(b) - informationOf(a));
+    return unread.map(({ path, count }) => ({ path, count }));
   }
 
   /** Returns the last value first. Values can be nested too deeply for a recursive function. */

@@ -3,7 +3,7 @@ import { cutText, fieldPrefix, inProfile } from "../../text/sentences.ts";
 import { formatMiB, formatSeconds, maxTimerMs } from "../../text/units.ts";
 import { type Credential, urlSettingName } from "../contract/endpoint.ts";
 import { type ExchangeResult, maxReplyBytes } from "./exchange.ts";
-import { findStatedError, inspectBody, readReplyJson } from "./reply-body.ts";
+import { findStatedError, inspectBody, isQuotaUsedUp, readReplyJson } from "./reply-body.ts";
 import { isTransientStatus } from "./retry.ts";
 import { hostAndPort, isForwardedByProxy, type RequestTarget, type Route, withoutQuery } from "./route.ts";
 import { connectTimeoutMs, TransportError, tlsCodes } from "./transport-error.ts";
@@ -89,6 +89,11 @@ const toStatusFailure = (request: RequestContext, reply: AttemptResult & { statu
   const isTransient = isTransientStatus(status) || (status >= 500 && endpoint.use === "log");
   if (!isTransient) return requestRefused(status, details);
   const text = `the service answered ${status}${formatAttempt(attempts)}${said}`;
+  if (isQuotaUsedUp(status, reply.bytes)) {
+    const code = endpoint.use === "log" ? "unavailable" : "refused";
+    const hint = "raise the quota of the account, or wait until it is renewed";
+    return fail(code, "quota-used-up", text, hint).withDetails({ retryable: false });
+  }
   return fail("unavailable", "service-unavailable", text, waitHint(retryAfterMs));
 };
 

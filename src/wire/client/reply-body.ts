@@ -77,6 +77,15 @@ const skipProlog = (text: string) => {
   }
 };
 
+/** Assumed: these words in `type`, `code` and so on mean that waiting for minutes does not help. */
+const quotaWords =
+  /"(?:error|code|type|reason|status|name|error_code)"\s*:\s*"(?:[\w.-]*_)?(?:insufficient_(?:quota|funds|credits?|balance)|quota_exhausted|billing_(?:hard_limit_reached|not_active)|(?:usage|spend|credit|budget)_limit_(?:reached|exceeded)|out_of_credits?|credits_exhausted)"/i;
+const maxQuotaBytes = 2 ** 16;
+
+/** True for a 429 that a later attempt would get, too. */
+export const isQuotaUsedUp = (status: number | undefined, bytes: Uint8Array) =>
+  status === 429 && quotaWords.test(Buffer.from(bytes.subarray(0, maxQuotaBytes)).toString("latin1"));
+
 /** Reads JSON without the ids of calls. */
 export const readReplyJson = json.openBodyReader(["call_ids"]);
 

@@ -3,6 +3,7 @@ import { isDateTime } from "../../text/units.ts";
 import type { ReplyHeaders } from "../contract/replies.ts";
 import type { ClientOptions, Retry } from "./build-request.ts";
 import type { ExchangeResult } from "./exchange.ts";
+import { isQuotaUsedUp } from "./reply-body.ts";
 import { isRetryable } from "./transport-error.ts";
 
 /** Default of `--timeout` for a read (guarantees.md). */
@@ -19,10 +20,11 @@ export const isTransientStatus = (status: number) =>
 type TimedResult = ExchangeResult & { retryAfterMs: number | undefined };
 
 /** Returns undefined if a retry does not help. */
-export const findRetry = ({ status, error, retryAfterMs }: TimedResult, { waitsForHost }: ClientOptions) => {
+export const findRetry = ({ status, bytes, error, retryAfterMs }: TimedResult, { waitsForHost }: ClientOptions) => {
   if (status === undefined || isSuccess(status))
     return error && isRetryable(error, waitsForHost) ? { reason: error.code, minMs: undefined } : undefined;
-  return isTransientStatus(status) ? { reason: status, minMs: retryAfterMs } : undefined;
+  const isRetried = isTransientStatus(status) && !isQuotaUsedUp(status, bytes);
+  return isRetried ? { reason: status, minMs: retryAfterMs } : undefined;
 };
 
 export const openRetryNotices = (onRetry: ClientOptions["onRetry"]) => {

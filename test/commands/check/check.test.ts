@@ -54,7 +54,7 @@ describe("rollcall check", () => {
     const row = JSON.stringify({ messages, reward: 1, ...more, extra: { images: ["a"] } });
     const { stderr } = await check([], { stdin: row });
     const [note = ""] =
-      /did not convert 41 keys: extra\.images\[\], setting_0\.text, .* and \d+ more$/m.exec(stderr) ?? [];
+      /values were not converted: extra\.images\[\], setting_0\.text, .* and \d+ more$/m.exec(stderr) ?? [];
     expect([note === "", note.length < 160]).toEqual([false, true]);
   });
 

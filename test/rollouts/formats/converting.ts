@@ -133,7 +133,7 @@ export const notesHere = async (content: Files[string], args: readonly string[] 
   const { notes }: { notes: readonly string[] } = JSON.parse(stdout);
   return notes.filter(
     (note) =>
-      !/^the input was read as|^derived the missing finish_reason|^did not convert|no log probabilities/.test(note),
+      !/^the input was read as|^derived the missing finish_reason|not converted: |no log probabilities/.test(note),
   );
 };
 

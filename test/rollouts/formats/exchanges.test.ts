@@ -56,7 +56,7 @@ itTells("a trajectory of ART with %s", [
   [
     "token ids and log probabilities",
     [{ trajectories: [art(generated)] }],
-    `(u:q A:a / u:r A:a A:b A:c) =1\n & "logprobs":{"content":[${scored(11, -0.5)}]} & did not convert & ` +
+    `(u:q A:a / u:r A:a A:b A:c) =1\n & "logprobs":{"content":[${scored(11, -0.5)}]} & not converted & ` +
       `"logprobs":{"content":[${scored(12, -0.25)}]} & "logprobs":{"content":[${scored(11, -0.5)},${scored(12, 0)}]}`,
   ],
   ["instructions", ofApi("responses", { input: "q", instructions: "s" }, reply), "(s:s u:q A:a) =1"],

@@ -127,6 +127,7 @@ describe("the failure of a reply", () => {
     ...{ credential: undefined, error: undefined, retryAfterMs: undefined, hasRetryAfter: false },
   };
   const page = "<html><title>Blocked</title></html>";
+  const used = '{"error":{"code":"insufficient_quota","message":"no credit"}}';
   const area = '{"detail":"unsupported_country_region_territory"}';
   it.each(
     splitRows(`
@@ -142,6 +143,9 @@ describe("the failure of a reply", () => {
       404 | read | {}   |                     | not_found   | resource-not-found  | check base_url
       404 | log  | text |                     | refused     | endpoint-not-found  | check log_base_url
       429 | log  | {}   |                     | unavailable | service-unavailable | try again later
+      429 | log  | used |                     | unavailable | quota-used-up       | raise the quota
+      429 | list | used |                     | refused     | quota-used-up       | raise the quota
+      503 | list | used |                     | unavailable | service-unavailable | try again later
       503 | list |      |                     | unavailable | service-unavailable | try again later
       501 | log  | {}   |                     | unavailable | service-unavailable | try again later
       300 | list | {}   |                     | refused     | unexpected-redirect | check inference_base_url
@@ -152,12 +156,12 @@ describe("the failure of a reply", () => {
     "says who answered %s to %s, and what to do (row %$)",
     (status, of = "", named = "", header, code, kind, hint = "") => {
       const endpoint = { list, log, read: readCall }[of] ?? list;
-      const body = { page, area, key: "no such key" }[named] ?? named;
+      const body = { page, used, area, key: "no such key" }[named] ?? named;
       const [name = "", value = ""] = header?.split(": ") ?? [];
       const facts = { status: Number(status), headers: { [name]: value }, isWebPage: body === page };
       const failure = toReplyFailure(requestTo(endpoint), { ...emptyReply, ...facts, bytes: Buffer.from(body) });
       expect([failure.code, failure.kind, failure.details.hint?.slice(0, hint.length)]).toEqual([code, kind, hint]);
-      expect(failure.retryable).toBe(code === "unavailable");
+      expect(failure.retryable).toBe(code === "unavailable" && kind !== "quota-used-up");
     },
   );
 

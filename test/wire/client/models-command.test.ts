@@ -53,6 +53,7 @@ describe("rollcall models", () => {
     ],
     ["an error next to an empty list", json({ data: [], error: "no region" }), 6, /200 with an error: no region\n/],
     ["a list that is null", json({ data: null }), 0, /^note: the list of models is empty\n$/],
+    ["a quota that is used up", json({ error: { code: "insufficient_quota" } }, 429), 6, /hint: raise the quota/],
     ["the 403 of a proxy", proxied, 6, /a proxy refused the request to .* \(403\): Denied\n/],
   ])("blames the right thing for %s", async (_, answer, code, said) => {
     const { url, received } = await scriptedServer([{ answer }]);
