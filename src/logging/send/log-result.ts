@@ -2,10 +2,9 @@
 
 import { type Failure, type FailureDetails, isFailure } from "../../failure.ts";
 import { computeMetrics } from "../../rollouts/dataset/check-result.ts";
-import { locateGroup } from "../../rollouts/dataset/locate.ts";
+import { formatGroupPositions } from "../../rollouts/dataset/locate.ts";
 import { countUnreadable } from "../../rollouts/dataset/read-dataset.ts";
 import { invalidInput } from "../../rollouts/rules/failures.ts";
-import { toFileLine } from "../../rollouts/rules/positions.ts";
 import { createProblem } from "../../rollouts/rules/problems.ts";
 import { interrupted } from "../../system/failures.ts";
 import { ledgerReplaced } from "../ledger/failures.ts";
@@ -87,8 +86,7 @@ const findFailure = (delivery: Delivery, groups: OutcomeCounts, stop: Failure | 
     const { groups: unknownGroups, recorded, retryFailure } = unknown;
     const isRefused = retryFailure?.code === "refused";
     const canResolve = hasLedger && !resendLogged && !isRefused && recorder.willHonorKey(recorded);
-    const [from = "", to = ""] = [0, -1].map((at) => toFileLine(locateGroup(dataset, unknownGroups.at(at) ?? 0)));
-    const positions = from === to ? from : `${from} to ${to}`;
+    const positions = formatGroupPositions(dataset, unknownGroups);
     const areMoreUnknown = groups.unknown > unknownGroups.length;
     const request = { ...unknown, id: recorded.id, recordFailure: sent.recordFailure };
     const data = { ...request, ...facts, positions, areMoreUnknown, canResolve };

@@ -1,17 +1,16 @@
 /** Compares the groups of inputs with the ledger. */
 
-import type { Problem } from "../../failure.ts";
-import { locateGroup } from "../../rollouts/dataset/locate.ts";
+import { formatGroupPositions, locateGroup } from "../../rollouts/dataset/locate.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { assignDedupKeys, type DedupKeys } from "../../rollouts/index/dedup-keys.ts";
-import { createProblem, type ProblemLocation, type RuleCount } from "../../rollouts/rules/problems.ts";
+import { createProblem, type RuleCount } from "../../rollouts/rules/problems.ts";
 import { Breaks, sortWithBreaks } from "../../system/breaks.ts";
-import { type Entry, findGroups, hashScope } from "../ledger/entries.ts";
+import { type Entry, findGroups, hashScope, isUnknown } from "../ledger/entries.ts";
 import { OutcomeColumn, toOutcome } from "./outcome.ts";
 
 export type Verification = Awaited<ReturnType<typeof verifyDataset>>;
 
-/** The first problem of each outcome is listed, too. */
+/** Each unknown request and the first problem of each other outcome are listed, too. */
 const maxProblems = 20;
 
 type FileStatus = { file: string; read: number; logged: number };
@@ -23,14 +22,22 @@ const verifiedOutcomes = ["not_sent", "refused", "logged", "unknown", "repeated"
 export const verifyDataset = async (
   dataset: Dataset,
   entries: AsyncIterable<Entry> | readonly Entry[],
-  { isPerScope, signal, ...args }: { isPerScope: boolean; signal: AbortSignal } & CommandArgs,
+  { isPerScope, signal, inputArgs, ledgerArgs }: { isPerScope: boolean; signal: AbortSignal } & CommandArgs,
 ) => {
   const breaks = new Breaks(signal);
-  const found = await findOutcomes(await assignDedupKeys(dataset.groups, signal), entries, isPerScope, breaks);
+  const dedupKeys = await assignDedupKeys(dataset.groups, signal);
+  const found = await findOutcomes(dedupKeys, entries, isPerScope, breaks);
   // If the input has an error, `log` sends nothing by default.
-  const facts = { isInvalid: dataset.scan.problems.errors > 0, ...args };
+  const isInvalid = dataset.scan.problems.errors > 0;
+  // The other inputs decide which group it is, and which of equal groups.
+  const facts = { isInvalid, statusArgs: [...inputArgs, ...ledgerArgs] };
   const counts = { read: found.groups, logged: 0, repeated: 0, unknown: 0, refused: 0, not_sent: 0 };
-  const problems: Problem[] = [];
+  const unknown = found.entries.filter(({ state }) => isUnknown(state));
+  const problems = unknown.map(({ id, dedupKeys: keys }) => {
+    const groups = findGroups(keys, dedupKeys.find);
+    const data = { id, positions: formatGroupPositions(dataset, groups), ledgerArgs };
+    return createProblem("unresolved-group", data, locateGroup(dataset, groups[0] ?? 0));
+  });
   const byFile = new Map<string, FileStatus>();
   for (let group = 0; group < found.groups; group++) {
     if (breaks.isDue()) await breaks.take();
@@ -41,15 +48,15 @@ export const verifyDataset = async (
     byFile.set(location.file, status);
     status.read++;
     if (outcome === "logged") status.logged++;
-    else if (problems.length < maxProblems || counts[outcome] === 1)
-      problems.push(problemMakers[outcome](location, facts));
+    else if (outcome !== "unknown" && (problems.length < maxProblems || counts[outcome] === 1))
+      problems.push(createProblem(rules[outcome], facts, location));
   }
   const problemCounts = (["repeated", "unknown", "refused", "not_sent"] as const).map((outcome): RuleCount => {
-    return { rule: problemMakers[outcome]({}, facts).rule, severity: "error", count: counts[outcome] };
+    return { rule: rules[outcome], severity: "error", count: outcome === "unknown" ? unknown.length : counts[outcome] };
   });
   const { compare } = new Intl.Collator("en", { numeric: true });
   const files = await sortWithBreaks([...byFile.values()], (a, b) => compare(a.file, b.file), breaks);
-  return { counts, isInvalid: facts.isInvalid, entries: found.entries, problems, problemCounts, files };
+  return { counts, isInvalid, entries: found.entries, problems, problemCounts, files };
 };
 
 const findOutcomes = async (
@@ -84,15 +91,10 @@ const findOutcomes = async (
 
 /** Arguments of the commands that problems propose. */
 type CommandArgs = Readonly<{ ledgerArgs: readonly string[]; inputArgs: readonly string[] }>;
-type AdviceData = CommandArgs & Readonly<{ isInvalid: boolean }>;
 
-const problemMakers = {
-  // The other inputs decide which group it is, and which of equal groups.
-  repeated: (where: ProblemLocation, { inputArgs, ledgerArgs }: AdviceData) =>
-    createProblem("duplicate-group", { statusArgs: [...inputArgs, ...ledgerArgs] }, where),
-  unknown: (where: ProblemLocation, { ledgerArgs }: AdviceData) =>
-    createProblem("unresolved-group", { ledgerArgs }, where),
-  refused: (where: ProblemLocation) => createProblem("group-refused", undefined, where),
-  not_sent: (where: ProblemLocation, { isInvalid }: AdviceData) =>
-    createProblem("group-not-logged", { isInvalid }, where),
-};
+const rules = {
+  repeated: "duplicate-group",
+  unknown: "unresolved-group",
+  refused: "group-refused",
+  not_sent: "group-not-logged",
+} as const;

@@ -123,6 +123,11 @@ export const getFirstFile = ({ sources: [first] }: Pick<IndexedGroups, "sources"
 export const locateGroup = (dataset: IndexedGroups, group: number) =>
   locatePart(dataset, dataset.groups.firstOf(group));
 
+export const formatGroupPositions = (dataset: IndexedGroups, groups: Uint32Array | readonly number[]) => {
+  const [from = "", to = ""] = [0, -1].map((at) => toFileLine(locateGroup(dataset, groups.at(at) ?? 0)));
+  return from === to ? from : `${from} to ${to}`;
+};
+
 /** A row of a Parquet file, or a member of an archive, belongs to its file. */
 export const findFileOfGroup = (dataset: IndexedGroups, group: number) => {
   const { source } = getPart(dataset, dataset.groups.firstOf(group));

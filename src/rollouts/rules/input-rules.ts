@@ -174,7 +174,7 @@ export const runRules = {
     advice: "change the value as the service asks, and log the group again",
     about: "The service refused the request because of this value.",
   }),
-  "group-refused": error({
+  "group-refused": error<unknown>({
     message: "the service refused a request with this group",
     advice: "log the group again to see the reason",
     about: "The service refused the request with the group.",
@@ -184,11 +184,11 @@ export const runRules = {
     advice: ({ statusArgs }) => `list its requests with ${formatLedgerCommand("status", statusArgs)}`,
     about: "This is intended for several models, splits or batches. Otherwise the service has the group twice.",
   }),
-  "unresolved-group": error<{ ledgerArgs: readonly string[] }>({
-    message: "this group may or may not have been logged, because its request has an unknown outcome",
-    advice: ({ ledgerArgs }) =>
-      `check whether the service has the group, and resolve its request with ${formatLedgerCommand("resolve <id>", ledgerArgs)}`,
-    about: "The outcome of the group's request is unknown.",
+  "unresolved-group": error<{ id: string; positions: string; ledgerArgs: readonly string[] }>({
+    message: ({ id, positions }) => `request ${id} (${positions}) may or may not have been logged`,
+    advice: ({ id, ledgerArgs }) =>
+      `check whether the service has its groups, and resolve the request with ${formatLedgerCommand(`resolve ${id}`, ledgerArgs)}`,
+    about: "The outcome of a request is unknown.",
   }),
   "group-not-logged": error<{ isInvalid: boolean }>({
     message: "this group was not logged",

@@ -388,7 +388,7 @@ describe("the verification of a group", () => {
     expect(found.files).toEqual(files.map((file) => ({ file, read: 1, logged: 0 })));
   });
 
-  it("counts each group once, and names the first 20 groups and a group of each outcome", async () => {
+  it("counts each group once, and names unknown requests, 20 problems and one of each outcome", async () => {
     const rewards = Array.from({ length: 30 }, (_, at) => at);
     const files = filesOf(rewards.slice(0, 23).map(line).join("\n"), rewards.slice(23).map(line).join("\n"));
     const reading = await read(files);
@@ -423,11 +423,14 @@ describe("the verification of a group", () => {
       ],
     });
     expect(problems.map(({ rule, file, line: at }) => `${rule} ${files.indexOf(file ?? "") + 1}:${at}`)).toEqual([
-      ...Array.from({ length: 20 }, (_, at) => `group-not-logged 1:${at + 3}`),
-      ...["unresolved-group 2:1", "group-refused 2:3", "duplicate-group 2:7"],
+      ...["unresolved-group 2:1", "unresolved-group 2:5"],
+      ...Array.from({ length: 18 }, (_, at) => `group-not-logged 1:${at + 3}`),
+      ...["group-refused 2:3", "duplicate-group 2:7"],
     ]);
+    expect(problems[0]?.message).toContain(`request r1 (${files[1]}:1 to ${files[1]}:2)`);
+    expect(problems[1]?.advice).toContain("`rollcall ledger resolve r5`");
     expect(problemCounts.map(({ rule, count }) => `${rule} ${count}`)).toEqual(
-      "duplicate-group 1,unresolved-group 3,group-refused 2,group-not-logged 21".split(","),
+      "duplicate-group 1,unresolved-group 2,group-refused 2,group-not-logged 21".split(","),
     );
   });
 });
