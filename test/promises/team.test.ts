@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import pg from "pg";
 import { describe, expect, it, type TestContext } from "vitest";
 import { ask, hasPostgres, makeLedger, newDatabase, newLedger, startOwnServer } from "../support/postgres.ts";
-import { faultyService, holdRequest, type TestCleanup } from "../support/raw-server.ts";
+import { faultyService, holdRequest, refuse, type TestCleanup } from "../support/raw-server.ts";
 import { endOf } from "../support/run.ts";
 import { certificate } from "../wire/client/certificate.ts";
 import { documentsOf, groupOf, linesOf, oneEach, type Place, placeAt, startLog } from "./place.ts";
@@ -14,6 +15,20 @@ const machine = (context: TestCleanup, url: string, ledger: string): Place =>
   placeAt(context, url, { ROLLCALL_LEDGER: ledger }).inFolder();
 
 const many = (count: number): string => linesOf(...Array.from({ length: count }, (_, at) => groupOf(at)));
+
+/** A group with a reward. The name identifies what was sampled. */
+const sampledOf = (name: string, reward: number): string =>
+  JSON.stringify({
+    trajectories: [
+      {
+        messages_and_choices: [
+          { role: "user", content: name },
+          { finish_reason: "stop", index: 0, message: { role: "assistant", content: name } },
+        ],
+        reward,
+      },
+    ],
+  });
 
 const pause = async (ms: number): Promise<void> => await new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -117,6 +132,77 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
         ...[second.write("a.jsonl", many(2)), ...oneEach, "--on-unknown", "resend"],
       ]);
       expect([code, document?.groups, service.logged.toSorted()]).toMatchObject([0, { logged: 2 }, [0, 0, 1]]);
+    });
+
+    it("sends one of two versions of a group, if the machines of both send other groups first", async (context) => {
+      const hold = holdRequest();
+      const service = await faultyService(context);
+      service.next(hold.deed);
+      const database = await newLedger();
+      const [first, second] = [machine(context, service.url, database), machine(context, service.url, database)];
+      const run = first.start([first.write("a.jsonl", linesOf(sampledOf("a", 1), sampledOf("b", 2))), ...oneEach]);
+      await hold.came;
+      expect((await second.log([second.write("b.jsonl", linesOf(sampledOf("b", 3)))])).code).toBe(0);
+      const end = endOf(run);
+      hold.letGo();
+      const { code, document, error } = documentsOf(await end);
+      expect([code, document?.groups, service.logged]).toMatchObject([7, { logged: 1, not_sent: 1 }, [3, 1]]);
+      expect(error?.message).toMatch(/^1 group logged, 1 not logged: 1 group has the rollouts of a logged group/);
+    });
+
+    it("sends no other version of a group that a machine will retry", async (context) => {
+      const service = await faultyService(context);
+      service.next(refuse(429, { headers: ["retry-after: 4"] }));
+      const database = await newLedger();
+      const [first, second] = [machine(context, service.url, database), machine(context, service.url, database)];
+      const end = endOf(first.start([first.write("a.jsonl", linesOf(sampledOf("a", 1)))]));
+      const isPaused = "SELECT FROM rollcall.request WHERE state = 'not_sent'";
+      while ((await ask(database, isPaused)).length === 0) await pause(50);
+      const other = await second.log([second.write("b.jsonl", linesOf(sampledOf("a", 2)))]);
+      expect([other.code, other.error?.problems]).toMatchObject([3, [{ rule: "logged-differently" }]]);
+      expect([documentsOf(await end).code, service.logged]).toEqual([0, [1]]);
+    });
+
+    it("warns of no other groups if another machine sends the same groups", async (context) => {
+      const holds = [holdRequest(), holdRequest()];
+      const service = await faultyService(context);
+      service.next(...holds.map(({ deed }) => deed));
+      const database = await newLedger();
+      const content = linesOf(sampledOf("a", 1), sampledOf("b", 2));
+      const runs = [1, 2]
+        .map(() => machine(context, service.url, database))
+        .map(async (place, at) => {
+          if (at > 0) await holds[0]?.came;
+          return await place.log([place.write("a.jsonl", content), ...oneEach]);
+        });
+      await holds[1]?.came;
+      for (const { letGo } of holds) letGo();
+      for (const { code, document } of await Promise.all(runs))
+        expect([code, document?.warnings.map(({ rule }) => rule)]).toEqual([0, ["split-requests"]]);
+      expect(service.logged.toSorted()).toEqual([1, 2]);
+    });
+
+    it("finds a request that PostgreSQL commits after requests with larger ids", async (context) => {
+      const service = await faultyService(context);
+      const database = await newLedger();
+      const place = machine(context, service.url, database);
+      await place.log([place.write("a.jsonl", many(2)), ...oneEach]);
+      await ask(database, "CREATE TABLE late AS SELECT * FROM rollcall.request ORDER BY id LIMIT 1");
+      await ask(
+        database,
+        "CREATE TABLE late_mark AS SELECT * FROM rollcall.mark WHERE request IN (SELECT id FROM late)",
+      );
+      for (const [table, column] of Object.entries({ mark: "request", request: "id" }))
+        await ask(database, `DELETE FROM rollcall.${table} WHERE ${column} IN (SELECT id FROM late)`);
+      const late = new pg.Client(database);
+      await late.connect();
+      await late.query("BEGIN; INSERT INTO rollcall.request OVERRIDING SYSTEM VALUE SELECT * FROM late");
+      await late.query("INSERT INTO rollcall.mark SELECT * FROM late_mark");
+      const run = place.log([place.write("a.jsonl", many(3)), ...oneEach, "--max-wait", "1s"]);
+      while ((await ask(database, "SELECT FROM pg_locks WHERE NOT granted")).length === 0) await pause(50);
+      await late.query("COMMIT");
+      await late.end();
+      expect((await run).document?.groups).toMatchObject({ logged: 1, already_logged: 2 });
     });
 
     it("refuses groups that a machine with another account logged, unless its own account has them", async (context) => {

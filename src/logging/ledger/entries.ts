@@ -64,6 +64,10 @@ const maxPortionBytes = 2 * 1024 * 1024;
 
 export const scopedRequestsSql = "rollcall.request AS request JOIN rollcall.scope AS scope ON scope.id = request.scope";
 
+/** A run keeps its claims to groups that it did not send, because it may retry them. */
+const sharedStateSql = `CASE WHEN state = 'not_sent'
+  AND EXISTS (SELECT 1 FROM rollcall.mark AS held WHERE held.request = request.id) THEN 'trying' ELSE state END`;
+
 /** Yields the oldest entries first. Between portions, Node reports signals. */
 export async function* readEntries(database: Database, { sql: condition, values = [] }: SqlStatement) {
   const sql = `
@@ -71,7 +75,7 @@ export async function* readEntries(database: Database, { sql: condition, values 
       SELECT request.id AS next_id, octet_length(marks) + coalesce(octet_length(sampled), 0) AS size FROM ${scopedRequestsSql}
       WHERE (${condition}) AND request.id > ? ORDER BY request.id LIMIT ${maxPortionEntries}),
     sized AS (SELECT next_id, sum(size) OVER (ORDER BY next_id) - size AS ahead FROM next)
-    SELECT request.id AS id, state, ${scopeColumns}, input, groups, bytes, key,
+    SELECT request.id AS id, ${database.isShared ? sharedStateSql : "state"} AS state, ${scopeColumns}, input, groups, bytes, key,
       first_tried, last_tried, attempts, status, cause, calls, marks, frame, sampled, checksum
     FROM ${scopedRequestsSql} JOIN sized ON request.id = next_id
     WHERE ahead < ${maxPortionBytes} ORDER BY request.id`;

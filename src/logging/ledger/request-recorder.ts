@@ -45,6 +45,8 @@ export type RecordedRequest = Readonly<{
 
 type UnrecordedRequest = Pick<NewEntry, "dedupKeys" | "bytes" | "envelopeDigest"> & Partial<Pick<NewEntry, "sampled">>;
 
+const maxTransactionMs = 60_000;
+
 /** Without a ledger, the methods record no requests. */
 export class RequestRecorder {
   readonly #options: RequestRecorderOptions;
@@ -145,8 +147,8 @@ export class RequestRecorder {
   }
 
   /** Yields all requests of other runs. */
-  async *allEntries() {
-    for await (const entry of this.#ledger?.scopeEntries(this.#scope) ?? [])
+  async *allEntries(firstRow = 0) {
+    for await (const entry of this.#ledger?.scopeEntries(this.#scope, firstRow) ?? [])
       if (!this.#ownRequests.has(entry.id)) yield entry;
   }
 
@@ -158,10 +160,12 @@ export class RequestRecorder {
     let last = this.#changedFrom - 1;
     let firstOpen: number | undefined;
     for await (const entry of this.#ledger?.scopeEntries(this.#scope, this.#changedFrom) ?? []) {
+      // PostgreSQL may still commit a request with a smaller id.
+      if (isShared && entry.lastTried > this.now() - maxTransactionMs) firstOpen ??= last + 1;
       last = parseId(entry.id);
       if (this.#ownRequests.has(entry.id)) continue;
       // If other runs can use the scope, they may retry requests that were not sent.
-      if (isUnknown(entry.state) || (entry.state === "not_sent" && (isShared || !isHeld))) firstOpen ??= last;
+      if (isUnknown(entry.state) || (entry.state === "not_sent" && !isHeld)) firstOpen ??= last;
       // In a shared ledger, `recordRequest` reports the groups of requests in flight.
       if (entry.state !== "trying" || !isShared || !isHeld) yield entry;
     }

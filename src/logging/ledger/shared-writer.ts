@@ -179,19 +179,21 @@ const releasedRequestsSql = (run: string) =>
 
 /**
  * `missing` counts groups that other requests claim. If `missing` is not 0, the caller must roll back. The token makes
- * the statement repeatable. The order of keys avoids deadlocks.
+ * the statement repeatable. The lock makes the order of ids the order of commits. The order of keys avoids deadlocks.
  */
 const recordRequestSql = `
   WITH given AS (SELECT ?::bytea AS marks),
   alive AS (${renewSql}),
+  locked AS (
+    SELECT scope.id, alive.id AS run FROM rollcall.scope, alive WHERE scope.id = ?::bigint FOR UPDATE OF scope),
   added AS (
     INSERT INTO rollcall.request
       (run, state, attempts, calls, groups, marks, last_tried, scope, token, generation,
         input, bytes, key, frame, sampled, checksum, first_tried)
-    SELECT alive.id, 'trying', 1, '0', length(given.marks) / ${dedupKeyBytes}, given.marks, ${nowMsSql},
-      ?::bigint, ?::text, ?::text,
+    SELECT locked.run, 'trying', 1, '0', length(given.marks) / ${dedupKeyBytes}, given.marks, ${nowMsSql},
+      locked.id, ?::text, ?::text,
       ?::text, ?::bigint, ?::text, ?::text, ?::bytea, ?::bigint, ?::bigint
-    FROM alive, given ON CONFLICT (token) DO NOTHING RETURNING id, scope, generation, groups),
+    FROM locked, given ON CONFLICT (token) DO NOTHING RETURNING id, scope, generation, groups),
   claimed AS (
     INSERT INTO rollcall.mark AS held (scope, generation, mark, request)
     SELECT added.scope, added.generation, own.mark, added.id FROM added, given, ${eachKeySql} ORDER BY own.mark

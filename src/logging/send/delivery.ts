@@ -67,6 +67,10 @@ class SendState {
   isSharing = false;
   /** The groups that other runs claimed. */
   claimedGroups: number[] = [];
+  /** The last row of the ledger that was compared with what was sampled. */
+  comparedRow = 0;
+  /** For what other runs sampled during this run, the row of the first request. */
+  readonly sampledByOthers = new Map<number, number>();
 }
 
 export interface Delivery extends SendState, LogSetup, KnownGroups {

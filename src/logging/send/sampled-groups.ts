@@ -1,10 +1,11 @@
 /** Finds groups whose rollouts were logged before with other bytes or in other groups. */
 
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
-import { dedupKeyBytes } from "../../rollouts/index/dedup-keys.ts";
+import { type DedupKeys, dedupKeyBytes } from "../../rollouts/index/dedup-keys.ts";
+import { invalidInput } from "../../rollouts/rules/failures.ts";
 import { Breaks } from "../../system/breaks.ts";
-import { isLogged, isUnknown } from "../ledger/entries.ts";
-import type { Delivery } from "./delivery.ts";
+import { type Entry, isLogged, isUnknown, parseId } from "../ledger/entries.ts";
+import type { Delivery, SentRequest } from "./delivery.ts";
 
 type Groups = Pick<Dataset, "sources" | "groups" | "scan">;
 
@@ -25,10 +26,13 @@ export const collectSampled = (dataset: Groups, chosen: Iterable<number>) => {
   return new Uint8Array(Float64Array.from(digests.flatMap((own) => [own.length - 1, ...own])).buffer);
 };
 
-function* listSampled(collected: Uint8Array) {
-  const numbers = new Float64Array(Uint8Array.from(collected).buffer);
-  for (let at = 0; at < numbers.length; at += 2 + (numbers[at] ?? 0))
-    yield { bytes: numbers[at + 1] ?? 0, digests: numbers.subarray(at + 2, at + 2 + (numbers[at] ?? 0)) };
+/** Lists the groups of an entry, but none of an unsent request. `own` is the number of the same group, or -1. */
+function* listSampled({ state, sampled, dedupKeys: keys }: Entry, dedupKeys: DedupKeys) {
+  const numbers = new Float64Array(isLogged(state) || isUnknown(state) ? Uint8Array.from(sampled).buffer : []);
+  for (let at = 0, offset = 0; at < numbers.length; at += 2 + (numbers[at] ?? 0), offset += dedupKeyBytes) {
+    const digests = numbers.subarray(at + 2, at + 2 + (numbers[at] ?? 0));
+    yield { bytes: numbers[at + 1] ?? 0, digests, joined: joinDigests(digests), own: dedupKeys.find(keys, offset) };
+  }
 }
 
 /** Depends on the order. Digests are below 2^51, so the sum is exact. */
@@ -54,7 +58,7 @@ const openSearch = async (dataset: Groups, unsent: Uint32Array, breaks: Breaks) 
   // 0 is the digest of nothing.
   wanted.delete(0);
   const find = (digest: number) => void (wanted.has(digest) && found.add(digest));
-  return { wanted, found, find };
+  return { found, find };
 };
 
 /** @param unsent groups that will be sent */
@@ -65,22 +69,19 @@ export const reportSampledBefore = async (delivery: Delivery, unsent: Uint32Arra
   const breaks = new Breaks(tools.host.signal);
   let search: Awaited<ReturnType<typeof openSearch>> | undefined;
   const changed = new Set<number>();
-  for await (const { state, dedupKeys: keys, sampled } of recorder.allEntries()) {
-    if (!isLogged(state) && !isUnknown(state)) continue;
+  const same = new Set<number>();
+  for await (const entry of recorder.allEntries()) {
+    delivery.comparedRow = parseId(entry.id);
     search ??= await openSearch(dataset, unsent, breaks);
-    let at = 0;
-    for (const { bytes, digests } of listSampled(sampled)) {
+    for (const { bytes, digests, joined, own } of listSampled(entry, dedupKeys)) {
       if (breaks.isDue(digests.byteLength)) await breaks.take();
       digests.forEach(search.find);
-      const joined = -joinDigests(digests);
-      const isCandidate = bytes > 0 || search.wanted.has(joined);
-      const own = isCandidate ? dedupKeys.find(keys, at * dedupKeyBytes) : -1;
-      at++;
+      same.add(own);
       // A group of the input is no earlier version of another, and a growing input can still get the group.
-      if (own < 0 && !isGrowing) search.find(joined);
+      if (own < 0 && !isGrowing) search.find(-joined);
       // The last logged request decides.
-      if (own >= 0 && isLogged(state)) changed.delete(own);
-      if (own < 0 || !isLogged(state) || bytes === 0 || bytes === bytesNumberOf(dataset, own)) continue;
+      if (own >= 0 && isLogged(entry.state)) changed.delete(own);
+      if (own < 0 || !isLogged(entry.state) || bytes === 0 || bytes === bytesNumberOf(dataset, own)) continue;
       if (!isReordered(digests, Float64Array.from(digestsOf(dataset, own)))) changed.add(own);
     }
   }
@@ -92,9 +93,26 @@ export const reportSampledBefore = async (delivery: Delivery, unsent: Uint32Arra
     if (breaks.isDue()) await breaks.take();
     const digests = digestsOf(dataset, group);
     if (found.has(-joinDigests(digests))) differently++;
-    else elsewhere += digests.filter((digest) => found.has(digest)).length;
+    // Otherwise, another run sends the group now, so that this run does not.
+    else if (!same.has(group)) elsewhere += digests.filter((digest) => found.has(digest)).length;
   }
   const { problems } = dataset.scan;
   if (differently > 0) problems.report("logged-differently", { groups: differently });
   if (elsewhere > 0) problems.report("logged-in-other-groups", { trajectories: elsewhere });
+};
+
+/** Compares a request with requests that other runs recorded first, during this run. @throws Failure `invalid-input` */
+export const requireFirstClaim = async (delivery: Delivery, { groups, recorded: { id = "" } }: SentRequest) => {
+  const { dataset, dedupKeys, isGrowing, policy, recorder, sampledByOthers } = delivery;
+  if (!recorder.isShared || policy.resendLogged || isGrowing) return;
+  for await (const entry of recorder.allEntries(delivery.comparedRow + 1))
+    for (const { joined, own } of listSampled(entry, dedupKeys))
+      if (own < 0 && joined > 0 && !sampledByOthers.has(joined)) sampledByOthers.set(joined, parseId(entry.id));
+  const row = parseId(id);
+  delivery.comparedRow = Math.max(delivery.comparedRow, row);
+  const isLater = (group: number) => (sampledByOthers.get(joinDigests(digestsOf(dataset, group))) ?? row) < row;
+  const count = groups.filter(isLater).length;
+  if (count === 0) return;
+  dataset.scan.problems.report("logged-differently", { groups: count });
+  throw invalidInput(dataset.scan.problems);
 };

@@ -10,7 +10,7 @@ import { handleTooLarge, locateRefusal } from "./handle-refusal.ts";
 import { isFinal, joinOutcomes, outcomeFacts } from "./outcome.ts";
 import { type PlannedRequest, planRequest } from "./plan.ts";
 import { verifySource } from "./request-body.ts";
-import { collectSampled } from "./sampled-groups.ts";
+import { collectSampled, requireFirstClaim } from "./sampled-groups.ts";
 
 /** If `isAfterSignal`, attempts each request once. */
 export const sendRequests = async (delivery: Delivery, requests: readonly PlannedRequest[], isAfterSignal = false) => {
@@ -113,6 +113,7 @@ const requeueUnclaimed = (delivery: Delivery, { groups }: PlannedRequest, claime
 
 const attemptRequest = async (delivery: Delivery, request: SentRequest) => {
   try {
+    if (request.outcome === "not_sent") await requireFirstClaim(delivery, request);
     return await attemptUntilFinal(delivery, request);
   } catch (thrown) {
     // A `Failure` comes before the last byte or between attempts. After other errors, the outcome is unknown.
