@@ -4,11 +4,9 @@ import { sanitizeText } from "../text/sanitize.ts";
 import * as answers from "./answers.ts";
 
 /** Returns a function that selects and sorts groups. */
-const openSelection = <Facts extends answers.GroupFacts>({
-  groups,
-  search: searchGroups,
-}: answers.GroupReader<Facts>) => {
-  return async (query: answers.Query) => {
+const openSelection =
+  <Facts extends answers.GroupFacts>({ groups, search: searchGroups }: answers.GroupReader<Facts>) =>
+  async (query: answers.Query) => {
     const search = query.text === undefined ? undefined : await searchGroups(query.text);
     const selected = groups.filter((facts) => search?.found.has(facts.group) !== false && isSelected(facts, query));
     const { sort } = query;
@@ -17,7 +15,6 @@ const openSelection = <Facts extends answers.GroupFacts>({
     selected.sort((a, b) => compareNumbers(value(a), value(b), query.descending));
     return { searched: search?.share ?? 1, selected };
   };
-};
 
 const openRowReader = <Facts extends answers.GroupFacts>(store: answers.GroupReader<Facts>) => {
   const matches = new Map<string, answers.SearchMatch | null>();

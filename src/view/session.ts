@@ -31,20 +31,17 @@ export const openSession = (read: IndexedGroups, groupBy: ViewInput["groupBy"], 
   const breaks = new Breaks(signal);
   const readPrompt = openPrompts(read, groupBy, breaks);
   let findings: readonly Finding[] = [];
-  let scale: RewardBounds = [0, 1];
+  let summary: Summary = { ...summarizeGroups(read, groups), ...unfinished };
   let charts: ReturnType<typeof openCharts> | undefined;
-  let finished: { dataset: Dataset; summary: Summary; searches: ReturnType<typeof openSearches> } | undefined;
+  let finished: { dataset: Dataset; searches: ReturnType<typeof openSearches> } | undefined;
   const store: GroupReader<GroupFacts> = {
     get count() {
       return groups.length;
     },
     groups,
-    state: () => ({
-      progress: { phase: "read", done: groups.length, of: groups.length },
-      summary: finished?.summary ?? { ...summarizeGroups(read, groups, scale), ...unfinished },
-    }),
+    state: () => ({ progress: { phase: "read", done: groups.length, of: groups.length }, summary }),
     charts: async (selected) => {
-      charts ??= openCharts(groups, scale, breaks);
+      charts ??= openCharts(groups, summary.scale, breaks);
       return await (await charts)(selected);
     },
     search: async (text) => finished?.searches.search(text) ?? { found: new Set(), share: 0 },
@@ -61,23 +58,22 @@ export const openSession = (read: IndexedGroups, groupBy: ViewInput["groupBy"], 
     addGroups(isLast: boolean) {
       const end = read.groups.count - (isLast ? 0 : 1);
       while (groups.length < end) groups.push(describeGroup(read, groups.length, none));
-      if (groups.length < maxScaledGroups) scale = findScale(groups);
+      if (groups.length < maxSummarizedGroups) summary = { ...summarizeGroups(read, groups), ...unfinished };
     },
     /** @throws the signal's reason */
     async finish({ dataset, notes }: ViewInput) {
       await listGroupFacts(read, groups, breaks);
       findings = listFindings(dataset, groups);
-      scale = findScale(groups);
       const all = await describeParts(groups, breaks);
-      const summary = {
-        ...summarizeGroups(read, groups, scale),
+      summary = {
+        ...summarizeGroups(read, groups),
         notes: notes.map(sanitizeText),
         findings: findings.filter(({ group }) => group === null).slice(0, maxFindings),
         series: listSeries(groups),
         all,
       };
       charts = undefined;
-      finished = { dataset, summary, searches: openSearches(dataset) };
+      finished = { dataset, searches: openSearches(dataset) };
     },
     async close() {
       finished?.searches.end();
@@ -89,8 +85,8 @@ export const openSession = (read: IndexedGroups, groupBy: ViewInput["groupBy"], 
 const unknownSlice = { groups: 0, trajectories: 0, failures: 0, trainable: 0, truncated: 0, spread: null, ci95: null };
 const unfinished = { notes: [], findings: [], rules: [], series: [], all: { ...unknownSlice, mean: null } } as const;
 
-/** Later groups hardly change the scale, which is final after `finish`. */
-const maxScaledGroups = 4000;
+/** Until `finish`, later groups hardly change what the page shows of the summary. */
+const maxSummarizedGroups = 4000;
 
 /** Also sets the rules of each group. */
 const listFindings = (dataset: Dataset, groups: readonly GroupFacts[]) => {
@@ -213,7 +209,7 @@ const findUntrainableReason = (dataset: IndexedGroups, group: number, finite: re
   return hasNoSampledTurn(dataset, group) ? "no sampled turn" : null;
 };
 
-const summarizeGroups = (dataset: IndexedGroups, facts: readonly GroupFacts[], scale: RewardBounds) => {
+const summarizeGroups = (dataset: IndexedGroups, facts: readonly GroupFacts[]) => {
   const inputNames = dataset.sources.map(({ name, originals }) => originals?.files[0] ?? name);
   const groupFiles = [...new Set(facts.map(({ file }) => file))];
   const files = groupFiles.length > inputNames.length ? groupFiles : inputNames;
@@ -226,7 +222,7 @@ const summarizeGroups = (dataset: IndexedGroups, facts: readonly GroupFacts[], s
     stepName: getFacts(dataset).stepName ?? "step",
     lastStep: [...new Set(facts.flatMap(listSteps))].sort(compareSteps).findLast((step) => step !== null) ?? null,
     hasToolErrors: facts.some(({ toolErrors }) => toolErrors),
-    scale,
+    scale: findScale(facts),
   };
 };
 

@@ -57,8 +57,7 @@ const minShownBytes = 2 ** 24;
 const openShownInput = ({ signal }: Host) => {
   let progress: answers.ReadProgress | undefined = progressOf("opening");
   let session: ViewSession | undefined;
-  /** The session of the first read, while it reads. */
-  let growing: ViewSession | undefined;
+  /** While it is undefined, the session is that of the first read, and grows. */
   let input: ViewInput | undefined;
   let readAgain: ReadInput | undefined;
   let reads = 0;
@@ -70,10 +69,11 @@ const openShownInput = ({ signal }: Host) => {
     const nextInput = await read();
     if (ending.signal.aborted) return await nextInput.dataset.close();
     const previous = session;
+    const growing = input ? undefined : session;
     const next = growing ?? openSession(nextInput.dataset, nextInput.groupBy, signal);
     progress = progressOf("summing up");
     await next.finish(nextInput);
-    [input, growing, failure, progress] = [nextInput, undefined, undefined, undefined];
+    [input, failure, progress] = [nextInput, undefined, undefined];
     if (next === previous) return;
     [session, reads] = [next, reads + 1];
     await previous?.close();
@@ -101,10 +101,9 @@ const openShownInput = ({ signal }: Host) => {
       const isLast = bytes === of;
       progress = isLast ? progressOf("checking groups") : { phase: "reading", done: bytes, of };
       if (!session && bytes >= minShownBytes && read.groups.count > 1) {
-        growing = openSession(read, groupBy, signal);
-        [session, reads] = [growing, 1];
+        [session, reads] = [openSession(read, groupBy, signal), 1];
       }
-      growing?.addGroups(isLast);
+      if (!input) session?.addGroups(isLast);
     },
     /** @throws errors of the first `read` */
     async showInput(read: ReadInput) {

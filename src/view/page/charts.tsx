@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { formatShare } from "../../text/units.ts";
 import { relativePosition } from "../answer-queries.ts";
-import type { Charts, Query, Range, RewardBounds, Slice } from "../answers.ts";
+import type { Charts, Query, Range, RewardBounds, SeriesKey, Slice, Summary } from "../answers.ts";
 import { isNarrow, moveFocus, useFilter, usePage } from "./navigation.tsx";
 import { formatCount, formatMeasure, formatRange, pluralizeCount, useRewardStyle } from "./numbers.tsx";
 
@@ -122,7 +122,7 @@ export const RewardChart = ({ bars }: { bars: Charts["rewards"] }) => {
 
 type Series = Charts["series"][number];
 
-type SeriesProps = Series & { whole: Slice; isFiltered: boolean; stepName: string };
+type SeriesProps = { by: SeriesKey; charts: Charts | undefined; summary: Summary };
 
 /** Returns positions in percent. Numbers keep their distances, other values are evenly spaced, and null is last. */
 const placeValues = (values: readonly (string | null)[]) => {
@@ -152,7 +152,9 @@ const drawLabels = (names: readonly string[], places: readonly number[]) => {
 };
 
 /** Draws the mean rewards of steps or files with their intervals, and the shares of truncated and failed rollouts. */
-export const SeriesChart = ({ by, values: given, of, whole, isFiltered, stepName }: SeriesProps) => {
+export const SeriesChart = ({ by, charts, summary: { all: whole, stepName } }: SeriesProps) => {
+  const { values: given = [], of = 0 } = charts?.series.find((series) => series.by === by) ?? {};
+  const isFiltered = Boolean(charts?.selected);
   const styleOf = useRewardStyle();
   // Without a filter, the gray values would be behind equal ones.
   const values = isFiltered ? given : given.map(({ value, all }) => ({ value, all, selected: all }));

@@ -16,8 +16,8 @@ type GroupsProps = { state: answers.PageState; summary: answers.Summary };
 export const Groups = ({ state, summary }: GroupsProps) => {
   const filters = answers.filtersOf(usePage().query);
   const isWhole = state.progress.phase === "read";
-  const { latest: charts } = useAnswer("charts", isWhole ? filters : undefined, { isComplete: isSearched });
-  const { groups, stepName, trajectories, all } = summary;
+  const { latest: charts } = useAnswer("charts", isWhole ? filters : undefined);
+  const { groups, trajectories } = summary;
   return (
     <>
       <SummaryFacts summary={summary} isWhole={isWhole} selected={charts?.selected ?? null} />
@@ -29,11 +29,9 @@ export const Groups = ({ state, summary }: GroupsProps) => {
           {trajectories.read > trajectories.rejected && (
             <div class="charts" style={{ visibility: charts ? "visible" : "hidden" }}>
               <RewardChart bars={charts?.rewards ?? []} />
-              {summary.series.map((by) => {
-                const { values = [], of = 0 } = charts?.series.find((series) => series.by === by) ?? {};
-                const shown = { by, values, of, stepName, isFiltered: Boolean(charts?.selected) };
-                return <SeriesChart key={by} {...shown} whole={all} />;
-              })}
+              {summary.series.map((by) => (
+                <SeriesChart key={by} by={by} charts={charts} summary={summary} />
+              ))}
             </div>
           )}
           <div class="list">
@@ -105,7 +103,6 @@ const columnsOf = (
   const failedCell = ({ failures }: answers.GroupRow) =>
     failures > 0 && <span class="trouble">{numbers.formatCount(failures)}</span>;
   const stepCell = ({ step }: answers.GroupRow) => step && <span title={step}>{step}</span>;
-  const errorsCell = ({ toolErrors }: answers.GroupRow) => toolErrors !== null && numbers.formatCount(toolErrors);
   const column = (name: string, text: (row: answers.GroupRow) => string | null) => {
     const classOf = ({ truncated }: answers.GroupRow) => (name === "finish reason" && truncated > 0 ? "trouble" : "");
     const cell = (row: answers.GroupRow) => (
@@ -121,6 +118,10 @@ const columnsOf = (
   const prompts: GroupColumn = { name: "prompt", class: "words", cell: promptCell };
   const stepWidth = Math.max(3.8, 1.2 + 0.62 * stepName.length);
   const steps: GroupColumn = { ...sorting("step", stepWidth), title: stepName, class: "n why", cell: stepCell };
+  const errors: GroupColumn = {
+    ...sorting("tool errors", 6.2),
+    cell: ({ toolErrors }) => numbers.formatFact(toolErrors),
+  };
   return [
     { ...sorting("group", 4), cell: ({ group }) => numbers.formatCount(group + 1) },
     prompts,
@@ -133,7 +134,7 @@ const columnsOf = (
     ...(isKnown(({ step }) => step) ? [steps] : []),
     ...column("finish reason", ({ finish }) => finish),
     ...(all.failures > 0 ? [{ ...sorting("failed", 4), cell: failedCell }] : []),
-    ...(isKnown(({ toolErrors }) => toolErrors) ? [{ ...sorting("tool errors", 6.2), cell: errorsCell }] : []),
+    ...(isKnown(({ toolErrors }) => toolErrors) ? [errors] : []),
     { ...sorting("trainable", 8.4), class: "why", cell: ({ untrainable }) => untrainable ?? "yes" },
     { ...sorting("problems", 6.2), cell: ({ rules }) => rules.length > 0 && numbers.formatCount(rules.length) },
   ];
@@ -151,8 +152,7 @@ export const commonFolder = ([first = "", ...others]: readonly string[]) => {
 
 export const GroupTable = ({ state, summary }: GroupsProps) => {
   const { query } = usePage();
-  const isComplete = (rows: answers.GroupRows) => state.progress.phase === "read" && isSearched(rows);
-  const { latest, error } = useAnswer("rows", query, { isComplete });
+  const { latest, error } = useAnswer("rows", query);
   const answer = error ? undefined : latest;
   const { selected = 0, of = 0, searched = 1, rows = [] } = answer ?? {};
   const box = useRef<HTMLDivElement>(null);
@@ -242,8 +242,6 @@ const useListPosition = (box: RefObject<HTMLElement | null>, rows: readonly answ
   }, [rows]);
 };
 
-const isSearched = ({ searched }: Pick<answers.GroupRows, "searched">) => searched === 1;
-
 type FactsProps = { summary: answers.Summary; isWhole: boolean; selected: answers.Slice | null };
 
 const SummaryFacts = ({ summary, isWhole, selected }: FactsProps) => {
@@ -272,7 +270,7 @@ const SummaryFacts = ({ summary, isWhole, selected }: FactsProps) => {
         {fileCount > 1 && <span class="quiet"> and {numbers.pluralizeCount(fileCount - 1, "other file")}</span>}
       </h1>
       <Facts
-        {...(!isWhole && { class: "unknown" })}
+        style={{ visibility: isWhole ? "visible" : "hidden" }}
         facts={{
           "mean reward": trajectories.read > trajectories.rejected && show((slice) => <numbers.Moments {...slice} />),
           invalid: invalid.length > 0 && <span class="trouble">{invalid.join(", ")}</span>,

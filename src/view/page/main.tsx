@@ -11,8 +11,6 @@ import { Facts } from "./sortable-table.tsx";
 import { Trajectory } from "./trajectory.tsx";
 import { serverEndedEvent, storeFolds, storeToken, useAnswer } from "./use-answer.ts";
 
-const isRead = ({ progress }: PageState) => progress.phase === "read";
-
 const keys = {
   "j k": "next or previous row or message",
   Enter: "open, or unfold the message",
@@ -40,7 +38,7 @@ const useShown = ({ message, ...query }: Query, isOpen: boolean) => {
 };
 
 const App = () => {
-  const { latest: state, error } = useAnswer("state", allGroups, { isComplete: isRead });
+  const { latest: state, error } = useAnswer("state", allGroups);
   const shown = useShown(useQuery(), state?.summary !== undefined);
   const isOpen = shown && state?.summary !== undefined;
   const { query = allGroups, message, detail, json } = shown ?? {};

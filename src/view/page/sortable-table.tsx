@@ -3,7 +3,9 @@ import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import { useListKeys } from "./navigation.tsx";
 
-export const Facts = ({ facts, ...attributes }: { facts: Record<string, ComponentChildren>; class?: string }) => (
+type FactsProps = { facts: Record<string, ComponentChildren>; class?: string; style?: { visibility: string } };
+
+export const Facts = ({ facts, ...attributes }: FactsProps) => (
   <dl {...attributes}>
     {Object.entries(facts).map(
       ([name, value]) =>

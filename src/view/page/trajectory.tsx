@@ -5,13 +5,12 @@ import { isFailedTurn, type Turn } from "../../conversation/turns.ts";
 import { formatIndented, type RawMember } from "../../json/raw-json.ts";
 import type { GroupDetail, TrajectorySummary } from "../answers.ts";
 import * as conversation from "./conversation.tsx";
-import { NavigationBar, useKeys, useLink, useListKeys, usePage } from "./navigation.tsx";
+import { isNarrow, NavigationBar, useKeys, useLink, useListKeys, usePage } from "./navigation.tsx";
 import { formatAdvantage, formatFact, formatMeasure, isTruncated, listFacts, Reward, Truncated } from "./numbers.tsx";
 import { CopyablePosition, CopyButton, listFindings, ProblemList } from "./problems.tsx";
 import { Facts } from "./sortable-table.tsx";
 
 const maxRawLines = 1000;
-const wideScreenPx = 1000;
 
 type TrajectoryProps = { detail: GroupDetail; json: string; message: number | undefined };
 
@@ -175,7 +174,7 @@ const Outline = ({ turns, talk, show }: OutlineProps) => {
   }, [current]);
   return (
     <nav class="outline" aria-label="outline" ref={nav}>
-      <details open={innerWidth >= wideScreenPx}>
+      <details open={!isNarrow()}>
         <summary>outline</summary>
         <ol>
           {turns.map((turn, position) => (

@@ -81,8 +81,11 @@ export const storeToken = () => {
 
 /** The number of the read whose state the page shows. */
 let shownRead: string | null = null;
-/** Answers are asked again if the input was read to its end, or again. */
-let version = "";
+let isRead = data !== null;
+
+/** More is read or searched. */
+const isPartial = (name: answers.AnswerName, value: unknown) =>
+  Object(value).searched < 1 || (!isRead && (name === "state" || name === "rows"));
 
 export const fetchAnswer = async <Of extends answers.AnswerName>(
   name: Of,
@@ -109,7 +112,7 @@ export const fetchAnswer = async <Of extends answers.AnswerName>(
   if (read !== shownRead) throw new Error("the input has changed and was read again. Reload the page");
   // The value needs no check, because the server is built with the same types.
   const value: answers.AnswerTypes[Of] = await (name === "trajectory" ? response.text() : response.json());
-  if (name === "state") version = `${read} ${Object(value).progress.phase === "read"}`;
+  if (name === "state") isRead = Object(value).progress.phase === "read";
   return value;
 };
 
@@ -128,11 +131,7 @@ const lastAnswers: { [Of in answers.AnswerName]?: PageAnswer<Of> } = {};
  * `latest` can be the answer to the previous query. If the server has ended, `error` is empty, because the
  * page reports the end.
  */
-export const useAnswer = <Of extends answers.AnswerName>(
-  name: Of,
-  query: answers.Query | undefined,
-  { isComplete = () => true }: { isComplete?: (value: answers.AnswerTypes[Of]) => boolean } = {},
-) => {
+export const useAnswer = <Of extends answers.AnswerName>(name: Of, query: answers.Query | undefined) => {
   const key = query && answers.formatQuery(query);
   const last: PageAnswer<Of> | undefined = lastAnswers[name];
   const [answer, setAnswer] = useState(last?.key === key ? last : undefined);
@@ -149,7 +148,7 @@ export const useAnswer = <Of extends answers.AnswerName>(
         const next = { key, value };
         setAnswer((before) => (JSON.stringify(before) === JSON.stringify(next) ? before : next));
         setFailure(undefined);
-        if (!isComplete(value)) timer = setTimeout(update, pollIntervalMs);
+        if (isPartial(name, value)) timer = setTimeout(update, pollIntervalMs);
         else if (name === "state" && !data) timer = setTimeout(update, restMs);
       } catch (thrown) {
         if (!abortController.signal.aborted) setFailure({ key, error: String(Object(thrown).message) });
@@ -160,7 +159,8 @@ export const useAnswer = <Of extends answers.AnswerName>(
       clearTimeout(timer);
       abortController.abort();
     };
-  }, [key, name === "state" || version]);
+    // Answers are asked again if the input was read to its end, or again.
+  }, [key, name === "state" || `${shownRead} ${isRead}`]);
   return {
     value: answer?.key === key ? answer?.value : undefined,
     latest: answer?.value,
