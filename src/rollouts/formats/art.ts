@@ -1,10 +1,9 @@
 /** Converts ART's Parquet files of version 2, and its lines with exchanges. */
-import { hash } from "node:crypto";
 import { type Json, literal, replaceMembers } from "../../json/output-json.ts";
 import { Value } from "../../json/value.ts";
 import { hasExchanges, joinExchanges } from "./art-exchanges.ts";
 import { convertPart, findReward } from "./build-trajectory.ts";
-import type { Converter, Format, FormatRun, RecordFault, Rollout, SourceRecord } from "./format.ts";
+import type { Converter, Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 
 export const art: Format = {
   name: "art",
@@ -36,72 +35,22 @@ const supportedVersion = 2;
 const migration =
   "write the file again with read_trajectory_groups_parquet and write_trajectory_groups_parquet of art.utils.trajectory_logging";
 
-interface ArtGroup {
-  readonly jsonDigest: string;
-  readonly firstPosition: number;
-  readonly positions: Map<number, number>;
-  emptyRows: number;
-}
-
-/** The rows of each group by file, and their faults. */
-class ArtGroups {
-  readonly #files = new Map<string, Map<number, ArtGroup>>();
-  readonly #faults: RecordFault[] = [];
-
-  addRow(row: Value, jsonDigest: string, { file, position }: SourceRecord, groupIndex: number) {
-    const groups = this.#files.get(file) ?? new Map<number, ArtGroup>();
-    this.#files.set(file, groups);
-    const group = groups.get(groupIndex) ?? { jsonDigest, firstPosition: position, positions: new Map(), emptyRows: 0 };
-    groups.set(groupIndex, group);
-    const { positions } = group;
-    const addFault = (fault: string) =>
-      this.#faults.push({ file, position, group: { key: String(groupIndex) }, fault });
-    const index = row.get("trajectory_index")?.number;
-    if (index === undefined) group.emptyRows++;
-    else if (positions.has(index)) addFault(`trajectory_index ${index} appears twice in group ${groupIndex}`);
-    else positions.set(index, position);
-    if (group.emptyRows > (positions.size > 0 ? 0 : 1))
-      addFault(`group ${groupIndex} has a row without a trajectory, but also other rows`);
-    if (group.jsonDigest !== jsonDigest) addFault(`group_json differs between rows of group ${groupIndex}`);
-  }
-
-  /** Also finds missing rows, so all rows must have been added. */
-  findFaults() {
-    for (const [file, groups] of this.#files) this.#addMissing(groups, file);
-    return this.#faults;
-  }
-
-  #addMissing(groups: ReadonlyMap<number, ArtGroup>, file: string) {
-    for (const [at, [groupIndex, { positions, firstPosition }]] of sortByKey(groups).entries()) {
-      const group = { key: String(groupIndex), by: "group_index" };
-      const ordered = sortByKey(positions);
-      const rank = ordered.findIndex(([index], expected) => index !== expected);
-      const [, position] = ordered[rank] ?? [];
-      const fault = `group ${groupIndex} has no row with trajectory_index ${rank}`;
-      if (position !== undefined) this.#faults.push({ file, position, group, fault });
-      if (groupIndex === at) continue;
-      this.#faults.push({ file, position: firstPosition, group, fault: `no row has group_index ${at}` });
-      return;
-    }
-  }
-}
-
 const openRows = (run: FormatRun): Converter => {
-  const groups = new ArtGroups();
   /** The last group_json, which all rows of a group repeat. */
-  let last: { json: string; jsonDigest: string; object?: Value } = { json: "", jsonDigest: "" };
+  let last: { json: string; object?: Value } = { json: "" };
   return {
     convert: (record) => {
-      const { value: row } = record;
+      const { value: row, file } = record;
       if (!row.has("group_index")) return convertLine(run, record);
       if (!hasSupportedVersion(run, record)) return [];
       const groupIndex = row.require("group_index");
       const { raw, number = Number.NaN } = groupIndex;
       record.group = { key: raw, by: "group_index" };
       if (!Number.isInteger(number)) throw groupIndex.error("group_index is not an integer");
+      const index = row.get("trajectory_index");
+      if (index) record.id = `${file} ${raw}/${index.raw}`;
       const json = row.textAt("group_json") ?? "";
-      if (json !== last.json) last = { json, jsonDigest: hash("sha256", json) };
-      groups.addRow(row, last.jsonDigest, record, number);
+      if (json !== last.json) last = { json };
       // The values of each row are counted, so the cached object cannot be used.
       if (run.unread) delete last.object;
       last.object ??= requireObject(row.require("group_json"));
@@ -110,7 +59,6 @@ const openRows = (run: FormatRun): Converter => {
       if (trajectories) throw trajectories.error("group_json contains trajectories");
       return [{ members: groupJson.members(), ...convertRollout(run, row, groupJson) }];
     },
-    findFaults: () => groups.findFaults(),
   };
 };
 
@@ -168,8 +116,6 @@ const convertLine = (run: FormatRun, record: SourceRecord): readonly Rollout[] =
   const exceptions = isGroup ? value.items("exceptions") : [];
   return [...rollouts, ...exceptions.map((exception) => ({ group, part: exception, members, exception }))];
 };
-
-const sortByKey = <Of>(map: ReadonlyMap<number, Of>) => [...map].sort(([a], [b]) => a - b);
 
 const requireObject = (value: Value) => {
   const object = value.embeddedJson;

@@ -15,7 +15,7 @@ import { breakAmbiguous, breakGroup, breakUnreadable, openBrokenGroups } from ".
 import type { Format, FormatOptions, FormatRun, SourceRecord } from "./format.ts";
 import { groupByKeys } from "./group-by.ts";
 import * as lines from "./group-lines.ts";
-import { isCompanion, openFormatFinder, ownFormat, recognizeInputs } from "./recognize.ts";
+import { isCompanion, ownFormat, recognizeInputs } from "./recognize.ts";
 import { findCopies, type RolloutFault, RolloutParts } from "./rollout-parts.ts";
 import * as records from "./source-records.ts";
 import { UnreadKeys } from "./unread-keys.ts";
@@ -141,7 +141,6 @@ const openConversion = async (files: readonly records.ConvertedFile[], format: F
     formatRun,
     name: `${title} (as groups)`,
     isFormatGiven: from !== "auto",
-    findOthers: from === "auto" ? await openFormatFinder() : () => [],
     isGroupedByKey: groupBy !== undefined,
     converter: groupBy ? groupByKeys(converter, groupBy) : converter,
     parts: new RolloutParts(),
@@ -205,18 +204,8 @@ const previewRecords = async ({ converter, files, format, run }: FormatConversio
 
 /** Reports faults that depend on several records. */
 const reportFaults = async (conversion: FormatConversion) => {
-  const { run, files, format, converter, parts, output, broken } = conversion;
+  const { run, parts, output, broken } = conversion;
   const breaks = new Breaks(run.options.host.signal);
-  const byName = new Map(files.map((file) => [file.name, file]));
-  for (const found of converter.findFaults?.() ?? []) {
-    if (breaks.isDue()) await breaks.take();
-    const file = found && byName.get(found.file);
-    if (!file) continue;
-    const { position, group, fault } = found;
-    const { label, line } = file.records.locate(position);
-    const location = { file: label, ...(format.listTurns && { line }), path: [] };
-    breakGroup(conversion, { group }, { file, record: position, position: -1 }, { fault, location });
-  }
   broken.reportFaults(output.groups);
   for (const found of [...parts.findParts(), ...findCopies(output.groups)]) {
     if (breaks.isDue()) await breaks.take();
@@ -225,7 +214,7 @@ const reportFaults = async (conversion: FormatConversion) => {
 };
 
 const convertRaw = (conversion: FormatConversion, raw: RawRecord, at: records.RolloutPosition) => {
-  const { run, format, converter, keys } = conversion;
+  const { run, format, converter, keys, isFormatGiven } = conversion;
   const record = records.parseRecord(format, raw, at);
   if (!record) return breakUnreadable(conversion, raw, at);
   const { value } = record;
@@ -234,7 +223,6 @@ const convertRaw = (conversion: FormatConversion, raw: RawRecord, at: records.Ro
   if (record.group && !record.group.isDerived) conversion.hasRecordedGroups = true;
   if (!rollouts) return;
   if (rollouts.length === 0 && run.noted === noted) conversion.formatRun.skip("a record without a rollout");
-  const misfit = rollouts.some(({ error }) => error) ? describeMisfit(conversion, record) : {};
   for (const [position, rollout] of rollouts.entries()) {
     const { error, exception } = rollout;
     if (exception !== undefined) conversion.formatRun.note("converted a failed rollout to an exception of its group");
@@ -244,7 +232,9 @@ const convertRaw = (conversion: FormatConversion, raw: RawRecord, at: records.Ro
     } else if (isOtherLine(format, record)) conversion.formatRun.warn("not-a-rollout", undefined, record);
     else {
       const { fault, location } = records.locateFault(raw, error);
-      breakGroup(conversion, rollout, { ...at, position }, { fault, location, keys: listKeys(value), ...misfit });
+      const contradictsGivenFormat = isFormatGiven && !format.recognizes(record);
+      const broken = { fault, location, keys: listKeys(value), contradictsGivenFormat };
+      breakGroup(conversion, rollout, { ...at, position }, broken);
     }
   }
   const isConverted = rollouts[0]?.error === undefined || rollouts[0].part !== undefined;
@@ -275,14 +265,6 @@ const reportPart = ({ name, run }: FormatConversion, found: RolloutFault) => {
   if (found.kind !== "copy") return run.problems.report("rollout-in-parts", { isCertain: true }, location);
   const first = found.other.file.records.locate(found.other.record);
   return run.problems.report("duplicate-rollout", { position: `${first.label}:${first.line}` }, location);
-};
-
-/** Describes a record that its format does not recognize. A record without further keys only lacks a key. */
-const describeMisfit = ({ format, isFormatGiven, keys, findOthers }: FormatConversion, record: SourceRecord) => {
-  if (format.recognizes(record)) return {};
-  if (isFormatGiven) return { contradictsGivenFormat: true };
-  const others = listKeys(record.value)?.every((key) => keys.all.includes(key)) ? [] : findOthers(record);
-  return others.length === 0 ? {} : { otherFormats: others.map(({ name }) => name), keys: [] };
 };
 
 const countNote = (run: ConversionRun, text: string) => {

@@ -75,8 +75,6 @@ export type Rollout = Readonly<{
   id?: string | undefined;
 }>;
 
-export type RecordFault = Pick<SourceRecord, "file" | "position"> & Readonly<{ group: Group; fault: string }>;
-
 export interface FormatRun extends ConversionNotes {
   skip(subject: string): readonly never[];
   readonly options: FormatOptions;
@@ -104,8 +102,6 @@ export interface Converter {
   convert(record: SourceRecord): readonly Rollout[] | undefined;
   /** Returns notes that depend on several records, after the last record. */
   listNotes?(): readonly string[];
-  /** After the last record, yields faults that depend on several records; undefined for others. */
-  findFaults?(): Iterable<RecordFault | undefined>;
 }
 
 /** The messages, or the texts, of a row. */

@@ -11,7 +11,7 @@ import { suggestForMissingField } from "../rules/hints.ts";
 import { splitFix } from "../rules/input-rules.ts";
 import { shortenName } from "../rules/positions.ts";
 import type { RuleData } from "../rules/rules.ts";
-import type { Format, FormatOptions, SourceRecord } from "./format.ts";
+import type { Format, FormatOptions } from "./format.ts";
 import { beginsWithOwnRecord, hasOnlyOwnKeys, hasOwnList, isOwnRecord, parseStart } from "./own-record.ts";
 import { isAtEnd } from "./source-records.ts";
 
@@ -83,15 +83,6 @@ const scoreFormats = () => {
       const isSame = records.some((formats) => best.filter((one) => formats.includes(one)).length > 1);
       return isSame ? best : best.slice(0, 1);
     },
-  };
-};
-
-export const openFormatFinder = async () => {
-  const all = [...(await loadFormats()), ownFormat];
-  return (record: SourceRecord) => {
-    const scores = scoreFormats();
-    scores.add(all.filter((format) => format.recognizes(record)));
-    return scores.best();
   };
 };
 

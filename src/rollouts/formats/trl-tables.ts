@@ -2,7 +2,7 @@
 import { dirname } from "node:path";
 import type { Value } from "../../json/value.ts";
 import { readPath } from "./build-trajectory.ts";
-import type { Format, FormatRun, RecordFault, SourceRecord } from "./format.ts";
+import type { Format, FormatRun, SourceRecord } from "./format.ts";
 import { extendDigest } from "./rollout-parts.ts";
 
 /** True for a row of TRL's `log_completions`. */
@@ -15,8 +15,6 @@ const isUnrated = ({ options: { rewardFrom, rewards } }: FormatRun, row: Value) 
   return !value || value.text === "NaN";
 };
 
-const unratedFault = "no row of the file has a number in the column of --reward-from";
-
 /**
  * Adds ids to logged rows, and leaves out rows that were not rated: TRL 1.7 and newer do not count a completion for
  * which a reward function returned None.
@@ -26,24 +24,21 @@ export const readTables = (format: Format): Format => ({
   open: (run) => {
     const converter = format.open(run);
     const ids = openTableIds();
-    /** The fault of a file until one of its rows is rated. */
-    const faults = new Map<string, RecordFault | undefined>();
+    /** The files with a rated row. In other files, `--reward-from` can be wrong. */
+    const ratedFiles = new Set<string>();
     return {
       ...converter,
       preview: (record) => {
+        if (!isUnrated(run, record.value)) ratedFiles.add(record.file);
         const needsIds = ids.preview(record);
         return converter.preview?.(record) === true || needsIds;
       },
       convert: (record) => {
-        const { value, file, position } = record;
-        const isRated = !isUnrated(run, value);
-        const fault = isRated ? undefined : { file, position, group: { key: "unrated" }, fault: unratedFault };
-        if (isRated || !faults.has(file)) faults.set(file, fault);
-        if (!isRated) return run.skip("a completion that the reward function did not rate");
+        if (ratedFiles.has(record.file) && isUnrated(run, record.value))
+          return run.skip("a completion that the reward function did not rate");
         record.id = ids.find(record);
         return converter.convert(record);
       },
-      findFaults: () => faults.values(),
     };
   },
 });

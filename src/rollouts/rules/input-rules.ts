@@ -43,18 +43,12 @@ export const inputRules = {
     format: string;
     fault: string;
     contradictsGivenFormat?: boolean;
-    /** The formats of the record, if the file has records of several formats. */
-    otherFormats?: readonly string[];
     areOthersConverted?: boolean;
     /** True if files of other formats would have the same option. */
     hasOtherFormats?: boolean;
   }>({
-    message: ({ format, fault, otherFormats = [] }) => {
-      const other = `, and the record has the format ${otherFormats.join(" or ")}, so the file has two formats`;
-      return `cannot convert this ${format} record: ${splitFix(fault).fault}${otherFormats.length > 0 ? other : ""}`;
-    },
-    advice: ({ format, fault, contradictsGivenFormat, otherFormats, areOthersConverted, hasOtherFormats }) => {
-      if (otherFormats) return "write the records of each format to a separate file, or fix the record";
+    message: ({ format, fault }) => `cannot convert this ${format} record: ${splitFix(fault).fault}`,
+    advice: ({ format, fault, contradictsGivenFormat, areOthersConverted, hasOtherFormats }) => {
       const { fix } = splitFix(fault, contradictsGivenFormat ? "correct or omit --from, or fix the record" : undefined);
       if (!/^pass --/.test(fix)) return fix;
       if (areOthersConverted)

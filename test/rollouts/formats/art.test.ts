@@ -228,24 +228,9 @@ describe("a Parquet file of ART", () => {
     ]);
   });
 
-  it("is refused if rows are missing, repeated or contradictory", async () => {
-    const rows = [
-      rowOf(0, 1),
-      rowOf(1, 0),
-      rowOf(1, 0),
-      rowOf(2, 0),
-      rowOf(2, 1, { group_json: '{"logs":[]}' }),
-      rowOf(3, 0),
-      rowOf(3, null),
-      rowOf(5, 0),
-    ];
-    expect(await wrongIn(rows)).toEqual([
-      "#row 1: error: cannot convert this art record: group 0 has no row with trajectory_index 0",
-      "#row 3: error: cannot convert this art record: trajectory_index 0 appears twice in group 1",
-      "#row 5: error: cannot convert this art record: group_json differs between rows of group 2",
-      "#row 7: error: cannot convert this art record: group 3 has a row without a trajectory, but also other rows",
-      "#row 8: error: cannot convert this art record: no row has group_index 4",
-    ]);
+  it("is refused if a row is repeated", async () => {
+    const { code, stderr } = await convertFile(parquetOf([rowOf(0, 0), rowOf(0, 1), rowOf(0, 1)]));
+    expect([code, stderr]).toEqual([3, expect.stringMatching(/#row 2:1 \[duplicate-rollout\]/)]);
   });
 
   it("is refused with its version if the version is unknown", async () => {

@@ -128,7 +128,7 @@ describe("rows in Parquet", () => {
     expect(converted.stderr).toContain("left out a completion that the reward function did not rate (2 times)");
     writeStep(2, [1, 1], "exacd");
     const { stderr } = await convertFile(folder, ["--reward-from", "exact", "--on-invalid", "skip"]);
-    expect(stderr).toContain("00002.parquet#row 1:1: error: cannot convert this trl record: no row of the file has");
+    expect(stderr).toContain("--reward-from finds nothing at the path `exact` (paths of numbers in the record: exacd");
   });
 
   it("are refused without rows, for NaN as the reward, for other columns and in a damaged schema", async () => {

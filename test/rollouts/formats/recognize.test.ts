@@ -64,23 +64,6 @@ describe("the format of a file", () => {
     expect({ code, groups, format }).toEqual({ code: 0, groups: "1", format: undefined });
   });
 
-  it("is named in the errors of the records that have another format than the first ones", async () => {
-    const gym = { responses_create_params: { input: "q" }, response: { output: [] }, reward: 1, _ng_task_index: 0 };
-    const sample = { doc_id: 0, doc: {}, arguments: [["q"]], resps: [["a"]], filtered_resps: ["a"], target: "a" };
-    const scored = { example_id: 0, task: "t", prompt: "q", completion: "a", reward: 1 };
-    for (const [rows, other] of [
-      [[scored, scored, { messages, reward: 1 }], "openai-chat"],
-      [[gym, sample], "lm-eval"],
-    ] as const) {
-      const { code, stderr } = await check(rows, ["--reward-from", "reward"]);
-      const fault = `and the record has the format ${other}, so the file has two formats [record-invalid]`;
-      expect([code, stderr]).toEqual([3, expect.stringContaining(fault)]);
-      expect(stderr).not.toContain("ambiguous");
-    }
-    const { stderr } = await check([scored, { ...scored, prompt: null }], [], "b.jsonl");
-    expect(stderr).not.toContain("two formats");
-  });
-
   it("is rollcall's for truncated records and records with NaN, also in a folder with other files", async () => {
     const text = JSON.stringify({ trajectories: [trajectory] });
     const cwd = folderOf({

@@ -75,7 +75,6 @@ const texts = `
   record-invalid {"format":"trl","fault":"a (b)"} this trl record: a (b) | fix the record
   record-invalid {"format":"trl","fault":"--from is b"} : --from is b | correct the option or the record
   record-invalid {"format":"trl","fault":"a","contradictsGivenFormat":true} : a | correct or omit --from, or fix
-  record-invalid {"format":"trl","fault":"a","otherFormats":["b","c"]} : a, and the record has the format b or c, so the file has two formats | write
   ambiguous-format {"formats":["a","b"]} may be a or b | choose the format, for example with --from a
   unknown-format {"keys":["a"],"formats":["trl","b"]} with only the key a | name the format with --from (trl, b)
   unknown-format {"keys":["a","b"],"formats":[]} has records with the keys a, b |
