@@ -1,6 +1,5 @@
 /** Converts the steps of ATIF documents to turns. */
 import { buildCall, decidedChoice, toArguments, toLogprobs } from "../../conversation/apis/openai.ts";
-import { joinTexts } from "../../conversation/apis/responses.ts";
 import { literal, nonEmpty } from "../../json/output-json.ts";
 import type { Value } from "../../json/value.ts";
 import type { FormatRun } from "./format.ts";
@@ -16,66 +15,51 @@ export const convertSteps = (
   if (isSampled && models.size > 1 && !hasPolicy)
     run.note("converted the turns of several models to choices, because none of them is the model of the agent");
   const isOther = (step: Value) => hasPolicy && !isSynthetic(step) && (step.textAt("model_name") ?? model) !== model;
-  return steps.flatMap((step, at) => {
-    if (isTextOfNext(step, steps[at + 1])) return [];
-    const before = steps[at - 1];
-    const text = before && isTextOfNext(before, step) ? before : undefined;
-    if (text) run.note("joined the text and the first call of an answer, because Harbor made two steps of it");
+  return steps.flatMap((step) => {
     if (isSampled && isOther(step)) run.note("kept the turns of other models than the agent's as messages");
-    return [...ownTurn(run, step, isSampled && !isOther(step), text), ...convertResults(run, step)];
+    return [...ownTurn(run, step, isSampled && !isOther(step)), ...convertResults(run, step)];
   });
 };
 
 /** Claude Code writes errors of the API as turns. */
 const isSynthetic = (step: Value) => step.textAt("model_name") === "<synthetic>";
 
-/** True if the steps are the text and the first call of one answer, as of Codex. */
-const isTextOfNext = (step: Value, next: Value | undefined) => {
-  const areItems = [step, next].every((one) => one?.textAt("source") === "agent" && !one.has("llm_call_count"));
-  const isText =
-    step.has("message") && step.textAt("message") !== "" && !step.has("tool_calls", 0) && !step.has("observation");
-  return areItems && isText && next?.textAt("message") === "" && next.has("tool_calls", 0) && !next.has("metrics");
-};
-
 const roles = new Map(Object.entries({ system: "system", user: "user", agent: "assistant" }));
 
 const markPaths = [["source"], ["step_id"], ["is_copied_context"], ["llm_call_count"], ["extra", "is_sidechain"]];
 
-/** @param text the step with the text of the answer, if `step` has only its call */
-const ownTurn = (run: FormatRun, step: Value, isSampled: boolean, text: Value | undefined) => {
+const ownTurn = (run: FormatRun, step: Value, isSampled: boolean) => {
   const source = step.require("source");
   const role = roles.get(source.text ?? "");
   if (role === undefined) throw source.error("source is not system, user or agent");
-  const message = (text ?? step).get("message");
+  const message = step.get("message");
   const calls = nonEmpty(step.items("tool_calls").map(toCall));
   if (!message && !calls) {
     if (role !== "assistant" && step.has("observation")) return [];
     throw step.error("message is missing");
   }
-  const marks = [text, step].flatMap((one) => markPaths.map((path) => one?.get(...path)));
+  const marks = markPaths.map((path) => step.get(...path));
   // Harbor writes this text for OpenCode's turns without text.
   const isPlaceholder = role === "assistant" && message?.text === "(tool use)";
   if (isPlaceholder) run.skip("the text (tool use), which Harbor writes for turns without text");
   const turn = {
-    role: literal(role, ...marks, text && step.get("message")),
+    role: literal(role, ...marks),
     content: message && !isPlaceholder ? convertContent(run, message) : null,
-    reasoning_content: joinTexts(
-      [text, step].flatMap((one) => findReasoning(run, one, message)),
-      "\n",
-    ),
+    reasoning_content: findReasoning(run, step, message),
     tool_calls: calls,
   };
   if (role !== "assistant" || !isSampled || isGiven(run, step)) return [turn];
   // Harbor writes what Claude Code's API stated.
   const stated = ["stop_reason", "finish_reason"].map((key) => step.get("extra", key));
-  return [decidedChoice(run, turn, stated, convertLogprobs(text ?? step))];
+  return [decidedChoice(run, turn, stated, convertLogprobs(step))];
 };
 
 /** Harbor writes the text of mini-swe-agent's turns also as their reasoning. */
-const findReasoning = (run: FormatRun, step: Value | undefined, message: Value | undefined) => {
-  const reasoning = step?.get("reasoning_content");
-  if (!reasoning?.text || reasoning.text !== message?.text) return reasoning ?? [];
-  return run.skip("reasoning that repeats the text of its turn");
+const findReasoning = (run: FormatRun, step: Value, message: Value | undefined) => {
+  const reasoning = step.get("reasoning_content");
+  if (!reasoning?.text || reasoning.text !== message?.text) return reasoning;
+  run.skip("reasoning that repeats the text of its turn");
+  return undefined;
 };
 
 /** True if no model sampled the turn. */

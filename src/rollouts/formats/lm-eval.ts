@@ -26,46 +26,23 @@ export const lmEval: Format = {
 
 /** A file has a row for each filter of a sample. The rows of a sample repeat its responses. */
 const openSamples = (run: FormatRun): Converter => {
-  const filters = new Filters();
+  const filtersByFile = new Map<string, Set<string>>();
   return {
-    preview: (record) => filters.add(record),
+    preview: ({ value, file }) => {
+      filtersByFile.set(file, (filtersByFile.get(file) ?? new Set()).add(filterOf(value)));
+    },
     convert: (record) => {
       const { value: row } = record;
       record.group = { key: row.require("doc_id").raw, by: "doc_id" };
-      if (filters.find(record) !== chooseFilter(run, row, filters.list(record)))
+      if (filterOf(row) !== chooseFilter(run, row, [...(filtersByFile.get(record.file) ?? [])]))
         return run.skip("a row of another filter, because it repeats the responses");
       return convertSample(run, record);
     },
   };
 };
 
-/** Before version 0.4.7, rows do not name their filters, so the rows of a sample are numbered. */
-class Filters {
-  readonly #names = new Map<string, Set<string>>();
-  readonly #numbers = new Map<string, string>();
-  /** The rows of each sample in the file that is read. */
-  readonly #counts = new Map<string, number>();
-
-  add(record: SourceRecord) {
-    const { value: row, file, position } = record;
-    if (position === 0) this.#counts.clear();
-    if (!row.has("filter")) {
-      const sample = hash("sha256", ["doc_id", "doc_hash", "resps"].map((key) => row.get(key)?.raw).join());
-      const number = (this.#counts.get(sample) ?? 0) + 1;
-      this.#counts.set(sample, number);
-      if (number > 1) this.#numbers.set(`${file} ${position}`, String(number));
-    }
-    this.#names.set(file, (this.#names.get(file) ?? new Set()).add(this.find(record)));
-  }
-
-  find({ value, file, position }: SourceRecord) {
-    return value.textAt("filter") ?? this.#numbers.get(`${file} ${position}`) ?? "1";
-  }
-
-  list({ file }: SourceRecord) {
-    return [...(this.#names.get(file) ?? [])];
-  }
-}
+/** Before version 0.4.7, rows do not name their filters. */
+const filterOf = (row: Value) => row.textAt("filter") ?? "";
 
 const splitPath = (path: readonly (string | number)[]) => path.join(".").split(",");
 
@@ -78,8 +55,7 @@ const chooseFilter = ({ options: { rewardFrom, rewards } }: FormatRun, row: Valu
   const metrics = (repeats.length > 0 ? repeats : listMetrics(row)).map(([name]) => name);
   const names = rewardFrom ? splitPath(rewardFrom).slice(0, 1) : metrics;
   const options = names.flatMap((name) => (filters.length === 1 ? name : filters.map((one) => `${name},${one}`)));
-  const several = `several filters${row.has("filter") ? "" : ", numbered here because the rows name none,"} rate the sample`;
-  const fault = named === undefined ? several : `no row of the file has the filter ${named}`;
+  const fault = named === undefined ? "several filters rate the sample" : `no row of the file has the filter ${named}`;
   throw row.error(
     `${rewardFrom ? fault : "the reward is missing"} (pass ${suggestPaths(options) ?? "--rewards <file>"})`,
   );
@@ -107,7 +83,7 @@ const requirePrompt = (row: Value) => {
   return only?.isText && others.length === 0 ? only : prompt;
 };
 
-const convertSample = (run: FormatRun, { value: row }: SourceRecord): readonly Rollout[] => {
+const convertSample = (run: FormatRun, { value: row, file }: SourceRecord): readonly Rollout[] => {
   const prompt = requirePrompt(row);
   const before = toTurns(run, prompt, { name: "arguments" });
   const listed = row.requireItems("resps");
@@ -119,6 +95,9 @@ const convertSample = (run: FormatRun, { value: row }: SourceRecord): readonly R
     .members("scores_per_repeat")
     .map(([name, scores]) => [name, scores.items()] as const)
     .filter(([, { length }]) => length === count);
+  // Without the name of its filter, a second row of a sample repeats the rollouts.
+  const sample = ["doc_id", "doc_hash", "resps"].map((key) => row.get(key)?.raw);
+  const rowId = row.has("filter") ? undefined : `${file} ${hash("sha256", sample.join())}`;
   return responses.map((response, at) => {
     if (!response.isText) throw response.error("a response is not text");
     const isAlone = count === 1;
@@ -138,6 +117,7 @@ const convertSample = (run: FormatRun, { value: row }: SourceRecord): readonly R
     const reward = findReward(run, { record: row, ids: [isAlone ? id : `${id}/${at}`], findValue });
     const turns = [...before, textChoice(run, response, { record: row, completion: { at, count } })];
     const own = repeats.flatMap(([name, scores]) => scores.slice(at, at + 1).map((score) => [name, score] as const));
-    return buildTrajectory({ reward, turns, metrics: new Map([...metrics, ...own]), metadata });
+    const trajectory = buildTrajectory({ reward, turns, metrics: new Map([...metrics, ...own]), metadata });
+    return { id: rowId && `${rowId} ${at}`, ...trajectory };
   });
 };

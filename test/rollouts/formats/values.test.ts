@@ -249,7 +249,6 @@ const filters = (...names: readonly string[]) => names.map((filter) => harness({
 const oldRow = (doc_id: number, answer: string, m: number) =>
   harness({ doc_id, doc_hash: `d${doc_id}`, resps: [[answer]], m, r: undefined });
 const old = [oldRow(0, "a", 0), oldRow(1, "b", 0), oldRow(0, "a", 1), oldRow(1, "b", 0)];
-const numbered = "several filters, numbered here because the rows name none, rate the";
 const unnamed = [inspect([sample({ scores: { m: { value: 1 } } }), sample({ id: 8, scores: { n: { value: 1 } } })])];
 const tokens = (status: string) => [inspect([sample({ scores: {} })], { status })];
 const version = (own: unknown) => `read a trace of version ${own} as version 2, so new fields may not be converted`;
@@ -306,16 +305,7 @@ itTells("a rollout is told with %s", [
   ],
   ["one filter", filters("strict"), '"reward":1', "--reward-from m"],
   ["two filters", filters("strict", "none"), "several filters rate the sample [record-invalid]", "--reward-from m"],
-  ["filters without names", old, `${numbered} & pass --reward-from with one of m,1, m,2`, "--reward-from m"],
-  ["the first filter", old, "(u:q A:a) =0 & (u:q A:b) =0 & no:=1", "--reward-from m,1"],
-  ["the second filter", old, "(u:q A:a) =1 & (u:q A:b) =0", "--reward-from m,2"],
-  ["filters in a list", { "a.json": JSON.stringify(old) }, "(u:q A:a) =1 & (u:q A:b) =0", "--reward-from m,2"],
-  [
-    "filters of two files",
-    { "a.jsonl": old.slice(0, 3), "b.jsonl": [old[0] ?? {}, old[2] ?? {}] },
-    "(u:q A:a) =1 & no:=0",
-    "--reward-from m,2",
-  ],
+  ["filters without names", old, "a.jsonl:3: error: the record has the rollout", "--reward-from m"],
   ["other answers", [oldRow(0, "a", 0), oldRow(0, "b", 1)], "(u:q A:a) =0 (u:q A:b) =1", "--reward-from m"],
   ["other scorers", unnamed, "pass --reward-from with one of scores.m.value, scores.n.value"],
   ...["null", '"NaN"', "NaN"].map(
