@@ -18,7 +18,6 @@ import {
   rolloutColumns,
   rolloutWords,
   stepHolders,
-  systemColumns,
 } from "../rules/names.ts";
 import type { FormatRun, RowTurns, SourceRecord } from "./format.ts";
 
@@ -201,18 +200,6 @@ export const openPromptKeys = (run: FormatRun) => {
     return last.key;
   };
 };
-
-/** Returns the system prompt that a row states outside of its prompt, as rows of ms-swift do. */
-export const findSystem = (row: Value, start: Json | undefined): readonly Value[] => {
-  if (!row.hasAny(...systemColumns)) return [];
-  const prompt = start instanceof Value ? unwrap(start) : undefined;
-  const first = prompt?.get(0) ?? prompt;
-  const content = systemColumns.map((key) => row.get(key)).find((value) => value?.text?.trim());
-  const isStated = first?.textAt("role") === "system";
-  return !content || isStated || prompt?.text?.includes(content.text?.trim() ?? "") ? [] : [content];
-};
-
-export const toSystem = (content: Value) => ({ role: "system", content });
 
 /** Returns texts and lists next to a prompt that can be a part of it. @param divides true if they divide groups */
 export const listContext = (run: FormatRun, row: Value, prompt: readonly Json[], divides: boolean) => {

@@ -4,7 +4,7 @@ import type { SampledRecord } from "../../conversation/finish-reason.ts";
 import { type Json, literal } from "../../json/output-json.ts";
 import { type Members, Value } from "../../json/value.ts";
 import { pythonMessages } from "../rules/hints.ts";
-import { answerColumns, columns, findRewardColumns, otherColumn, systemColumns } from "../rules/names.ts";
+import { answerColumns, columns, findRewardColumns, otherColumn } from "../rules/names.ts";
 import type { Path } from "../rules/positions.ts";
 import {
   buildTrajectory,
@@ -120,27 +120,25 @@ const convertRow = (run: FormatRun, rows: Mapping, { record, recordedKey, steps:
   // A failed rollout can lack its turns.
   const isBare = failure !== undefined && !row.has(rows.prompt ?? "messages") && isNamed();
   const prompt = isBare ? [] : readPrompt(rows, row);
-  if (answerOf(rows, row) === "completions") {
+  const isList = answerOf(rows, row) === "completions";
+  // Rollouts of different contexts are never one group.
+  const context = keys.listContext(run, row, prompt, !isList && record.group === undefined);
+  if (isList) {
     record.group = { key: `${record.file} row ${record.position}`, by: "row", isDerived: !record.group };
     return convertCompletions(run, record, rows);
   }
-  // Decoded text has the system prompt.
-  const system = rows.isLossy ? [] : keys.findSystem(row, prompt[0]);
-  // Rollouts of different contexts are never one group.
-  const context = keys.listContext(run, row, prompt, record.group === undefined);
   // An empty prompt, as of a failed rollout, names no group.
   const promptKey = () =>
-    prompt.length === 0 && system.length === 0
+    prompt.length === 0
       ? `${record.file} row ${record.position}`
-      : findPromptKey(steps, [...system, ...prompt, ...context], listMedia(row));
+      : findPromptKey(steps, [...prompt, ...context], listMedia(row));
   record.group ??= { key: promptKey(), by: nameKey("prompt"), isDerived: true };
   if (!rewards && !score && isEmpty(row, rewardFrom)) return run.skip("a row without a score");
   if (failure !== undefined) return [{ exception: failure }];
   const readOwn = () => (rows.readReward ? rows.readReward(run, row) : requireReward(row, rows.reward));
   const reward = findReward(run, { record: row, ids: listRewardIds(run, record), readOwn });
   refuseInnerTurns(rows, row);
-  const turns = [...system.map(keys.toSystem), ...readTurns(run, rows, row)];
-  return [buildTrajectory({ reward, turns, ...readMembers(run, row, rows) })];
+  return [buildTrajectory({ reward, turns: readTurns(run, rows, row), ...readMembers(run, row, rows) })];
 };
 
 /** @throws ConversionError for a list of turns, whose first prompt and last answer are those of the row */
@@ -233,7 +231,6 @@ const listUsed = ({ prompt, answers, reward, used = [] }: Mapping): readonly (st
   reward,
   "tools",
   ...used,
-  ...systemColumns,
 ];
 
 const answerOf = ({ answers }: Mapping, row: Value) => answers.find((name) => row.has(name)) ?? answers[0] ?? "";
@@ -392,8 +389,7 @@ const convertCompletions = (run: FormatRun, record: SourceRecord, rows: Mapping)
     const reward = findReward(runAt, { record: row, ids, readOwn });
     const itemMembers = each.flatMap(([key, values]) => values.slice(at, at + 1).map((value) => [key, value] as const));
     const sampled = { record: row, completion: { at, count } };
-    const system = keys.findSystem(row, row.get("prompt")).map(keys.toSystem);
-    const turns = [...system, ...readCompletion(run, "prompt", sampled, [`completions.${at}`, completion])];
+    const turns = readCompletion(run, "prompt", sampled, [`completions.${at}`, completion]);
     return buildTrajectory({ reward, turns, ...readMembers(run, row, rows, itemMembers) });
   });
 };

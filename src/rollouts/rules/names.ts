@@ -30,8 +30,6 @@ export const divisionNames: readonly string[] =
 export const rolloutColumns =
   "trial_name rollout_id trajectory_id traj_id traj_uid episode_id session_id rollout_idx rollout_index".split(" ");
 
-export const systemColumns = ["system", "system_prompt", "system_message"];
-
 /** The likeliest name is first. Beside another one, `answer` is what a grader expects. */
 export const answerColumns = "completion response output generation responses answer".split(" ");
 
@@ -114,7 +112,7 @@ const findMeanings = (keys: readonly string[]) => ({
   groups: groupKeyNames.filter((name) => keys.includes(name)),
   rollouts: rolloutColumns.filter((name) => keys.includes(name)),
   turns: keys.filter((key) => turnColumn.test(key)),
-  context: keys.filter((key) => contextColumn.test(key) && !systemColumns.includes(key)),
+  context: keys.filter((key) => contextColumn.test(key)),
   media: keys.filter(isMediaColumn),
   /** Parts of the reward, and other measures. */
   metrics: keys.filter((key) => /^(?:rewards?|scores?|metrics|reward_\w+)$/.test(key)),

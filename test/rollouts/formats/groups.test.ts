@@ -250,10 +250,8 @@ describe("rollouts of different models are never one group", () => {
   ]);
 });
 
-const systems = { system: " ", system_prompt: "s", system_message: "r" };
 const prompted = { prompt: [{ role: "system", content: "t" }, user("q")], completion: [said("a")] };
 itTells("the system prompt of a column %s", [
-  ["is the first one with a text", [trl(systems)], "(s:s u:q A:a) =1"],
   ["is omitted in a prompt", [trl({ system: " be brief\n", prompt: "(be brief) q" })], "(u:(be brief) q A:a) =1"],
   ["is omitted if a message has the role system", [trl({ system: "s", ...prompted })], "(s:t u:q A:a) =1"],
 ]);

@@ -161,7 +161,6 @@ describe("a document of ATIF that Harbor wrote", () => {
   const logprobs = { metrics: { completion_token_ids: [1], logprobs: [-0.5] } };
   const parsed = asked("bash_command", "o", logprobs);
   const composed = "took the text that Harbor composed of an answer";
-  const twice = (text: object, more: object) => of("a", [agent("b", text), agent("", asked("c", "r", more))]);
   const several =
     "made one choice of each step of several calls of the model (llm_call_count), because it has one text";
   const kept = "kept the turns of other models than the agent's as messages";
@@ -233,14 +232,8 @@ describe("a document of ATIF that Harbor wrote", () => {
     [
       "steps of Codex, of which each call is one",
       codex,
-      "(A~why:I look.→c t:r A→d t:r A:done) =1 & each call of Codex is a turn & " +
-        "joined the text and the first call of an answer, because Harbor made two steps of it",
+      "(A~why:I look. A→c t:r A→d t:r A:done) =1 & each call of Codex is a turn",
     ],
-    ["a call of another request", twice({}, { llm_call_count: 1 }), "(A:b A→c t:r) =1"],
-    ["a text of another request", twice({ llm_call_count: 1 }, {}), "(A:b A→c t:r) =1"],
-    ["a call with its own tokens", twice({}, { metrics: { completion_tokens: 1 } }), "(A:b A→c t:r) =1"],
-    ["a result of the text", twice({ observation: { results: [] } }, {}), "(A:b A→c t:r) =1"],
-    ["a step without a text", twice({ message: "" }, {}), "(A A→c t:r) =1"],
     ["a placeholder of OpenCode", of("opencode", [agent("(tool use)", asked("bash", "a"))]), '"content":null'],
     ["another text", of("opencode", [agent("(tool use).", asked("bash", "a"))]), '"content":"(tool use)."'],
     [
@@ -381,7 +374,9 @@ itTells("a rollout with %s", [
   ["a response that is no text", [harness({ resps: [[3]] })], "a response is not text"],
   ["a system prompt of verl", [verl({ system_prompt: "s", reward: 0.25 })], "(u:q A:a) =0.25"],
   ["a text in HTML", [trl({ completion: "<s>3</s>" })], "(u:q A:<s>3</s>) =1"],
-  ...["system", "system_prompt", "system_message"].map((key): Row => [key, [trl({ [key]: "s" })], "(s:s u:q A:a) =1"]),
+  ...["system", "system_prompt", "system_message"].map(
+    (key): Row => [key, [trl({ [key]: "s" })], `left \`${key}\` out of the prompts`],
+  ),
   [
     "a longer prompt",
     ["x\ny", "x\ny\nz"].map((prompt, at) => trl({ prompt, completion: at === 0 ? "" : "a" })),
