@@ -49,7 +49,7 @@ export const openRollouts = async (
   const read = async () => {
     const maxUnpackedBytes = settings.require("max_unpacked_size");
     const options: rollouts.ReadOptions = {
-      ...(await parseFormatOptions(typed, host, maxUnpackedBytes)),
+      ...(await parseFormatOptions(typed, host)),
       files: typed.file,
       strictness: readStrictness(typed),
       maxUnpackedBytes,
@@ -79,7 +79,7 @@ export const attachDataset = (context: Context, dataset: rollouts.Dataset) => {
 const parseDottedPath = (path: string) =>
   path.split(".").map((step) => (/^(?:0|[1-9]\d*)$/.test(step) ? Number(step) : step));
 
-const parseFormatOptions = async (typed: InputOptions, host: Host, maxUnpackedBytes: number) => {
+const parseFormatOptions = async (typed: InputOptions, host: Host) => {
   const { from = "auto", rewardFrom, rewards } = typed;
   const { formatNames } = from === "auto" ? { formatNames: [] } : await import("../rollouts/formats/recognize.ts");
   const names = ["auto", "rollcall", ...formatNames];
@@ -90,7 +90,7 @@ const parseFormatOptions = async (typed: InputOptions, host: Host, maxUnpackedBy
     from,
     rewardFrom: rewardFrom === undefined ? undefined : parseDottedPath(rewardFrom),
     groupBy: typed.groupBy,
-    rewards: rewards === undefined ? undefined : await readRewardsFile(rewards, host, maxUnpackedBytes),
+    rewards: rewards === undefined ? undefined : await readRewardsFile(rewards, host),
   };
 };
 

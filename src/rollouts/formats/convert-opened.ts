@@ -5,10 +5,8 @@ import { Breaks } from "../../system/breaks.ts";
 import { readUpTo } from "../../system/files.ts";
 import type { Host } from "../../system/host.ts";
 import { describeSystemCode } from "../../text/sentences.ts";
-import { ZstdUnsupported } from "../input/decompress.ts";
-import { invalidRewards, UnusableInput } from "../input/failures.ts";
+import { invalidRewards } from "../input/failures.ts";
 import { bytesPerFile, type OpenedInputs } from "../input/open-inputs.ts";
-import { decompressBytes } from "../input/spool.ts";
 import type { ConvertedInputs } from "./convert-inputs.ts";
 import type { FormatOptions } from "./format.ts";
 import { beginsWithOwnRecord } from "./own-record.ts";
@@ -27,15 +25,12 @@ export const convertOpened = async (options: FormatOptions, inputs: OpenedInputs
 };
 
 /** Reads the file of `--rewards` without rounding. @throws Failure `invalid-option-value` */
-export const readRewardsFile = async (file: string, host: Host, maxUnpackedBytes = Number.POSITIVE_INFINITY) => {
+export const readRewardsFile = async (file: string, host: Host) => {
   // A command can read its inputs several times.
   if (file === "-") throw invalidRewards("--rewards does not read standard input", "save the rewards in a file");
   const toFailure = (why: string) => invalidRewards(`cannot read --rewards ${file}: ${why}`);
   const bytes = await readUpTo(file, Number.POSITIVE_INFINITY, host, (code) => toFailure(describeSystemCode(code)));
-  const decompressed = await decompressBytes(bytes ?? Buffer.alloc(0), maxUnpackedBytes).catch((thrown: unknown) => {
-    throw thrown instanceof UnusableInput || thrown instanceof ZstdUnsupported ? toFailure(thrown.message) : thrown;
-  });
-  const text = new TextDecoder().decode(decompressed);
+  const text = new TextDecoder().decode(bytes);
   const rewards = new Map<string, string>();
   for (const [at, line] of text.split("\n").entries()) {
     if (line.trim() === "") continue;

@@ -1,7 +1,7 @@
 /** Stores streams in an unlinked temporary file, or in memory. */
 import { openSync, unlinkSync, write } from "node:fs";
 import { join } from "node:path";
-import { Readable } from "node:stream";
+import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 import { getErrorCode } from "../../system/files.ts";
@@ -42,13 +42,6 @@ export const spoolStream = async (stream: Readable, { host, maxUnpackedBytes }: 
     host.signal.throwIfAborted();
     throw thrown;
   }
-};
-
-/** @throws UnusableInput, ZstdUnsupported */
-export const decompressBytes = async (bytes: Uint8Array, maxUnpackedBytes: number) => {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of decodeChunks(Readable.from([bytes]), maxUnpackedBytes)) chunks.push(Uint8Array.from(chunk));
-  return Buffer.concat(chunks);
 };
 
 async function* decodeChunks(chunks: AsyncIterable<Uint8Array>, maxUnpackedBytes: number) {
