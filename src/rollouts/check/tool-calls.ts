@@ -30,17 +30,22 @@ const pair = (call: ToolEvent, result: ToolEvent) => {
 
 /** Returns true if each call has a result; undefined if a result does not answer the oldest open call. */
 const pairInOrder = (table: JsonTable, events: readonly ToolEvent[]) => {
-  const calls: ToolEvent[] = [];
-  let answered = 0;
+  let [calls, answered] = [0, 0];
+  /** The index of the oldest event that can be an open call. */
+  let oldest = 0;
   for (const event of events) {
-    const call = event.maker === makers.result ? calls[answered] : undefined;
-    if (event.maker !== makers.result) calls.push(event);
-    if (!call) continue;
-    if (event.id > 0 && (call.id === 0 || !haveSameSpelling(table, call.id, event.id))) return undefined;
+    if (event.maker !== makers.result) {
+      calls++;
+      continue;
+    }
+    if (answered === calls) continue;
+    while (events[oldest]?.maker === makers.result) oldest++;
+    const call = events[oldest++];
+    if (!call || (event.id > 0 && (call.id === 0 || !haveSameSpelling(table, call.id, event.id)))) return undefined;
     pair(call, event);
     answered++;
   }
-  return answered === calls.length;
+  return answered === calls;
 };
 
 const haveSameSpelling = (table: JsonTable, a: number, b: number) => {
