@@ -86,7 +86,7 @@ export const RewardChart = ({ bars }: { bars: Charts["rewards"] }) => {
     <Chart name="trajectories by reward">
       {drawHeight(formatCount(highest), "16%")}
       {drawHeight("0", "100%")}
-      {!isLabeled && [drawLabel(start, "0", "start"), drawLabel("reward", "50%"), drawLabel(end, "100%", "end")]}
+      {!isLabeled && [drawLabel(start, "0", "start"), drawLabel(end, "100%", "end")]}
       {bars.map(({ range, count, of }, at) => {
         if (of === 0) return null;
         const heightOf = (rewards: number) => (rewards === 0 ? 0 : Math.max(1.5, (rewards / highest) * 84));

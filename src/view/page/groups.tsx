@@ -2,6 +2,7 @@
 import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { formatPercent } from "../../text/units.ts";
+import { parsePosition } from "../answer-queries.ts";
 import * as answers from "../answers.ts";
 import { RewardChart, SeriesChart } from "./charts.tsx";
 import { Filter, Filters, Snippet } from "./filters.tsx";
@@ -210,9 +211,12 @@ export const GroupTable = ({ state, summary }: GroupsProps) => {
   );
 };
 
-const explainEmptyTable = ({ step, text }: answers.Query, { summary, written }: answers.PageState) => {
+const explainEmptyTable = ({ text, ...query }: answers.Query, { summary, written }: answers.PageState) => {
+  const { step } = query;
   const own = written?.steps.find((each) => each.step === step);
-  if (own?.groups !== 0) return `no group matches the filters${text ? ` and contains “${text}”` : ""}`;
+  const filtered = answers.formatQuery(answers.filtersOf(query)) === "{}" ? [] : ["matches the filters"];
+  const searched = text ? [`${parsePosition(text) ? "is at" : "contains"} “${text}”`] : [];
+  if (own?.groups !== 0) return `no group ${[...filtered, ...searched].join(" and ")}`;
   const groups = own.of === 1 ? "1 group has" : `${numbers.formatCount(own.of)} groups have`;
   return `${groups} ${summary?.stepName} ${step}, none is in this file`;
 };

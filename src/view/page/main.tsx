@@ -39,7 +39,8 @@ const useShown = ({ message, ...query }: Query, isOpen: boolean) => {
 
 const App = () => {
   const { latest: state, error } = useAnswer("state", allGroups);
-  const shown = useShown(useQuery(), state?.summary !== undefined);
+  const wanted = useQuery();
+  const shown = useShown(wanted, state?.summary !== undefined);
   const isOpen = shown && state?.summary !== undefined;
   const { query = allGroups, message, detail, json } = shown ?? {};
   const view = selectView(query);
@@ -90,7 +91,12 @@ const App = () => {
           <Facts facts={keys} />
         </section>
       )}
-      <main ref={main} tabIndex={-1} aria-label={title}>
+      <main
+        ref={main}
+        tabIndex={-1}
+        aria-label={title}
+        aria-busy={formatQuery({ ...wanted, message: undefined }) !== formatQuery(query)}
+      >
         {trouble && (
           <p role="alert" class="bar trouble">
             {trouble}{" "}
