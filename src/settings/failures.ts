@@ -99,7 +99,7 @@ export const loginKeyMissing = (why: "no-terminal" | "empty") => {
 
 export const folderUnknown = (kind: "settings" | "data") => {
   const variable = kind === "settings" ? "ROLLCALL_CONFIG_DIR" : "ROLLCALL_DATA_DIR";
-  const message = `cannot locate the folder for ${kind}: neither ${variable} nor HOME is set`;
+  const message = `cannot locate the folder for ${kind}: neither ${variable} nor an absolute HOME is set`;
   return new Failure("storage", "folder-unknown", message, { hint: `set ${variable} to a folder` });
 };
 

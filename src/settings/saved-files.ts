@@ -35,8 +35,8 @@ const findFolder = ({ env, platform }: FolderHost, kind: keyof typeof folders) =
   if (chosen) return resolve(chosen);
   // The XDG specification says to ignore relative paths.
   if (base && isAbsolute(base)) return join(base, "rollcall");
-  if (platform === "win32") return appData ? join(appData, "rollcall", windows.name) : undefined;
-  return HOME ? join(HOME, platform === "darwin" ? mac : home, "rollcall") : undefined;
+  if (platform === "win32") return appData && isAbsolute(appData) ? join(appData, "rollcall", windows.name) : undefined;
+  return HOME && isAbsolute(HOME) ? join(HOME, platform === "darwin" ? mac : home, "rollcall") : undefined;
 };
 
 export const findDataFolder = (host: FolderHost) => findFolder(host, "data");

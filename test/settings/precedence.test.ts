@@ -185,6 +185,9 @@ describe("a run without a home folder", () => {
     ["darwin", { HOME: "/h" }, "/h/Library/Preferences/rollcall", "/h/Library/Application Support/rollcall"],
     ["win32", { HOME: "/h", APPDATA: "/a", LOCALAPPDATA: "/l" }, "/a/rollcall/Config", "/l/rollcall/Data"],
     ["win32", { HOME: "/h" }],
+    ["win32", { APPDATA: "a", LOCALAPPDATA: "l" }],
+    ["linux", { HOME: "h" }],
+    ["darwin", { HOME: "." }],
     ["darwin", { XDG_CONFIG_HOME: "/c", XDG_DATA_HOME: "/d", HOME: "/h" }, "/c/rollcall", "/d/rollcall"],
     ["linux", { XDG_CONFIG_HOME: "c", XDG_DATA_HOME: "d", HOME: "/" }, "/.config/rollcall", "/.local/share/rollcall"],
   ])("finds the folders of %s with %j", (platform, env, settings, data) => {
