@@ -32,8 +32,8 @@ export const adviseSkipped = (reason: SkipReason = "content") => skipReasons[rea
 type LoggedBefore = Readonly<{ groups: number; own?: number; at: string; account?: string; ownAccount?: string }>;
 
 const describeOwn = ({ groups, own = 0, ownAccount }: LoggedBefore) => {
-  const [they, them] = groups === 1 ? ["it is another group", "it"] : ["they are other groups", "them"];
-  if (own === 0) return `. Under the account "${ownAccount}", ${they}, so rollcall sends ${them} again`;
+  const they = groups === 1 ? "it counts as another group" : "they count as other groups";
+  if (own === 0) return `. Under the account "${ownAccount}", ${they}`;
   const also = `also under the account "${ownAccount}", so rollcall does not send ${own === 1 ? "it" : "them"} again`;
   return `, and ${own === groups ? "" : `${own} of them `}${also}`;
 };

@@ -105,10 +105,10 @@ const texts = `
   group-not-logged {"isInvalid":false} | log the file
   logged-before {"groups":1,"at":"noon"} 1 group was already logged by an earlier run with another first file (most recently at noon), so rollcall does not send it again | pass --batch
   logged-before {"groups":2,"at":"noon"} 2 groups were already logged by an earlier run with another first file (most recently at noon), so rollcall does not send them again |
-  logged-before {"groups":1,"at":"noon","account":"a","ownAccount":"b"} under the account "a" (most recently at noon). Under the account "b", it is another group, so rollcall sends it again | if both names mean the same account of the service, set \`account\` to a in
+  logged-before {"groups":1,"at":"noon","account":"a","ownAccount":"b"} under the account "a" (most recently at noon). Under the account "b", it counts as another group | if both names mean the same account of the service, set \`account\` to a in
   logged-before {"groups":2,"at":"noon","account":"a b","own":1} and 1 of them also under the account "undefined", so rollcall does not send it again | if both names mean the same account of the service, set \`account\` to a b in every profile, or ROLLCALL_ACCOUNT='a b'
   logged-before {"groups":1,"at":"noon","account":"a","own":1} , and also under the account "undefined", so rollcall does not send it again | if both names mean the same account of the service, it has the groups twice
-  logged-before {"groups":2,"at":"noon","account":"a"} they are other groups, so rollcall sends them again |
+  logged-before {"groups":2,"at":"noon","account":"a"} they count as other groups |
 `;
 
 /** Each row has the data of its rule. */
