@@ -102,6 +102,23 @@ describe("a request with an unknown outcome", () => {
     expect(next.stderr).toContain("resending 1 request of unknown outcome");
   });
 
+  it("is not resent if the service echoed no key in its last answer, before this run or in it", async (context) => {
+    const { service, place } = await openPlace(context);
+    const echo: RequestHandler = async (asked) => {
+      await asked.take();
+      asked.answer(200, { headers: [`Idempotency-Key: ${service.keys.at(-1)}`] });
+    };
+    const log = async (name: string, ...groups: readonly number[]) => {
+      const file = place.write(name, linesOf(...groups.map((at) => groupOf(at))));
+      const { code, error } = await place.log([file, ...oneEach]);
+      return [code, error?.hint?.includes("24 hours"), service.requests()];
+    };
+    service.next(echo, accept, takeAndReset);
+    expect(await log("a.jsonl", 1)).toEqual([0, undefined, 1]);
+    expect(await log("b.jsonl", 2, 3)).toEqual([8, false, 3]);
+    expect(await log("b.jsonl", 2, 3)).toEqual([8, false, 3]);
+  });
+
   it("is not resent if the service echoes another key", async (context) => {
     const { service, place } = await openPlace(context);
     const echoOther: RequestHandler = async (asked) => {

@@ -161,12 +161,13 @@ const openEntries = (database: Database) => ({
   },
 });
 
-const saveFactsSql = `
+/** `echoes` names the row with the new value of `echoes_key`. */
+const saveFactsSql = (echoes: "known" | "excluded") => `
   INSERT INTO rollcall.address AS known (destination, account, max_bytes, refused_bytes, refused_at, echoes_key)
   VALUES (?, ?, ?, ?, ?, ?)
   ON CONFLICT (destination, account) DO UPDATE SET max_bytes = excluded.max_bytes,
     refused_bytes = excluded.refused_bytes, refused_at = excluded.refused_at,
-    echoes_key = CASE known.echoes_key WHEN ${echoed} THEN ${echoed} ELSE excluded.echoes_key END`;
+    echoes_key = ${echoes}.echoes_key`;
 
 /** The sizes are lengths of request bodies in bytes. `at` is in milliseconds since 1970. */
 export type DestinationState = Readonly<{
@@ -176,9 +177,12 @@ export type DestinationState = Readonly<{
 }>;
 
 const openFacts = (database: Database) => ({
-  async saveFacts({ destination, account }: entries.LedgerScope, { passed, refused, echoesKey }: DestinationState) {
+  /** Without `echoesKey`, the ledger keeps what another run may have recorded. */
+  async saveFacts({ destination, account }: entries.LedgerScope, facts: Partial<DestinationState>) {
+    const { passed, refused, echoesKey } = facts;
     const sizes = [passed ?? null, refused?.bytes ?? null, refused?.at ?? null];
-    await database.query(saveFactsSql, [destination, account, ...sizes, echoesKey ? echoed : 0]);
+    const sql = saveFactsSql(echoesKey === undefined ? "known" : "excluded");
+    await database.query(sql, [destination, account, ...sizes, echoesKey ? echoed : 0]);
   },
   async readFacts({ destination, account }: entries.LedgerScope): Promise<DestinationState> {
     const sql = `SELECT max_bytes, refused_bytes, refused_at, echoes_key FROM rollcall.address

@@ -101,7 +101,7 @@ export class RequestRecorder {
   }
 
   /** True if this run may resend the request. An echo during this run has no effect. */
-  isKeyHonored({ key, firstTried }: RecordedRequest, isEchoed = this.#echoedBefore === true) {
+  isKeyHonored({ key, firstTried }: RecordedRequest, isEchoed = this.#echoedBefore === true && this.#facts.echoesKey) {
     const { hasIdempotencyKeys, honorsKeys } = this.#options;
     return hasIdempotencyKeys && key !== "" && (honorsKeys || isEchoed) && isRecent(firstTried, this.now());
   }
@@ -221,22 +221,21 @@ export class RequestRecorder {
     return this.#replaced;
   }
 
-  async recordKeyEcho() {
-    if (!this.#options.honorsKeys && !this.#facts.echoesKey) await this.#saveFacts({ ...this.#facts, echoesKey: true });
+  async recordKeyEcho(echoesKey: boolean) {
+    if (!this.#options.honorsKeys && this.#facts.echoesKey !== echoesKey) await this.#saveFacts({ echoesKey });
   }
 
   async recordPassedSize(bytes: number) {
     const { passed = 0, refused } = this.#facts;
     if (bytes <= passed) return;
     this.#facts = { ...this.#facts, passed: bytes, refused: refused && bytes < refused.bytes ? refused : undefined };
-    if (refused) await this.#saveFacts(this.#facts);
+    if (refused) await this.#saveFacts({});
   }
 
   async recordRefusedSize(bytes: number) {
     const { passed = bytes, refused } = this.#facts;
     if (refused && isRecent(refused.at, this.now()) && refused.bytes <= bytes) return;
-    const sizes = { passed: passed < bytes ? passed : undefined, refused: { bytes, at: this.now() } };
-    await this.#saveFacts({ ...this.#facts, ...sizes });
+    await this.#saveFacts({ passed: passed < bytes ? passed : undefined, refused: { bytes, at: this.now() } });
   }
 
   readOtherLeaseMs = async () => await this.#ledger?.readOtherLeaseMs?.();
@@ -259,9 +258,10 @@ export class RequestRecorder {
     this.#echoedBefore ??= this.#facts.echoesKey;
   }
 
-  async #saveFacts(changed: DestinationState) {
-    this.#facts = changed;
-    if (!this.#replaced) await this.#ledger?.saveFacts(this.#scope, changed);
+  async #saveFacts(changed: Partial<DestinationState>) {
+    this.#facts = { ...this.#facts, ...changed };
+    const { passed, refused } = this.#facts;
+    if (!this.#replaced) await this.#ledger?.saveFacts(this.#scope, { passed, refused, ...changed });
   }
 }
 

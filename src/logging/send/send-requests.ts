@@ -182,8 +182,7 @@ const countLogged = async ({ progress, recorder }: Delivery, request: SentReques
   progress.bytes += request.bytes;
   progress.groups += request.groups.length;
   // An echo in an error answer does not count, because a gateway can send such an answer.
-  const isEchoed =
-    attempt.kind === "answered" && recorded.key !== "" && attempt.headers["idempotency-key"] === recorded.key;
-  if (isEchoed) await recorder.recordKeyEcho();
+  if (attempt.kind === "answered" && recorded.key !== "")
+    await recorder.recordKeyEcho(attempt.headers["idempotency-key"] === recorded.key);
   await recorder.recordPassedSize(request.bytes);
 };
