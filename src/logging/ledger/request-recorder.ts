@@ -146,10 +146,8 @@ export class RequestRecorder {
     yield* this.#ledger?.entriesOfOtherAccounts(this.#scope) ?? [];
   }
 
-  /** Yields all requests of other runs. */
   async *allEntries(firstRow = 0) {
-    for await (const entry of this.#ledger?.scopeEntries(this.#scope, firstRow) ?? [])
-      if (!this.#ownRequests.has(entry.id)) yield entry;
+    yield* this.#ledger?.scopeEntries(this.#scope, firstRow) ?? [];
   }
 
   /** Yields requests of other runs, oldest first. Later calls skip requests that cannot have changed. */

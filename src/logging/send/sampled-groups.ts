@@ -46,19 +46,24 @@ const joinDigests = (digests: Iterable<number>) => {
 const isReordered = (a: Float64Array, b: Float64Array) =>
   joinDigests(a) !== joinDigests(b) && joinDigests(a.toSorted()) === joinDigests(b.toSorted());
 
-/** Finds the digests of the ledger among those of the groups that will be sent. The digest of a group is negative. */
+const sourceOf = ({ groups, scan }: Groups, group: number) => scan.parts.columns.source.at(groups.firstOf(group));
+
+/**
+ * Finds the digests of the ledger among those of the groups that will be sent. The digest of a group is negative.
+ * `wanted` has the source of each digest.
+ */
 const openSearch = async (dataset: Groups, unsent: Uint32Array, breaks: Breaks) => {
-  const wanted = new Set<number>();
+  const wanted = new Map<number, number>();
   const found = new Set<number>();
   for (const group of unsent) {
     if (breaks.isDue()) await breaks.take();
     const digests = digestsOf(dataset, group);
-    for (const digest of [-joinDigests(digests), ...digests]) wanted.add(digest);
+    for (const digest of [-joinDigests(digests), ...digests]) wanted.set(digest, sourceOf(dataset, group));
   }
   // 0 is the digest of nothing.
   wanted.delete(0);
   const find = (digest: number) => void (wanted.has(digest) && found.add(digest));
-  return { found, find };
+  return { wanted, found, find };
 };
 
 /** @param unsent groups that will be sent */
@@ -77,8 +82,8 @@ export const reportSampledBefore = async (delivery: Delivery, unsent: Uint32Arra
       if (breaks.isDue(digests.byteLength)) await breaks.take();
       digests.forEach(search.find);
       same.add(own);
-      // A group of the input is no earlier version of another, and a growing input can still get the group.
-      if (own < 0 && !isGrowing) search.find(-joined);
+      // A group of the input is no earlier version of another, unless it is of an earlier version of a followed file.
+      if (own < 0 || (isGrowing && sourceOf(dataset, own) !== search.wanted.get(-joined))) search.find(-joined);
       // The last logged request decides.
       if (own >= 0 && isLogged(entry.state)) changed.delete(own);
       if (own < 0 || !isLogged(entry.state) || bytes === 0 || bytes === bytesNumberOf(dataset, own)) continue;

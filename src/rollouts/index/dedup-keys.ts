@@ -24,7 +24,7 @@ export class DedupKeys {
     return this.#keys.slice(first, count);
   }
 
-  /** Returns -1 if no group has the key at byte `offset`. */
+  /** Prefers the last input. Returns -1 if no group has the key at byte `offset`. */
   readonly find = (keys: Uint8Array, offset: number) => {
     const key = keys.subarray(offset, offset + dedupKeyBytes);
     for (const { table } of this.#inputs) {
@@ -37,7 +37,7 @@ export class DedupKeys {
   /** Each input counts its equal groups separately. */
   addInput(): InputKeys {
     const input = openInputKeys(this.#keys);
-    this.#inputs.push(input);
+    this.#inputs.unshift(input);
     return input;
   }
 }

@@ -129,7 +129,7 @@ describe("rollcall log --follow", () => {
   ])("reads a rewritten file from its start if the old content was sent: %s", async (_, anew) => {
     const sink = await openSink();
     const long = (reward: number) =>
-      `${JSON.stringify({ a: "x".repeat(300), messages_and_choices: [{ role: "assistant" }], reward, z: "x".repeat(300) })}\n`;
+      `${JSON.stringify({ a: "x".repeat(300), messages_and_choices: [{ role: "assistant", content: `${reward}` }], reward, z: "x".repeat(300) })}\n`;
     const file = fileWith(long(1) + long(9) + long(2));
     const run = follow(sink, file, ...soon);
     await until(() => sink.groups().length === 3);

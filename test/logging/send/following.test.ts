@@ -21,6 +21,10 @@ import {
 const line = (reward: unknown, more = "") => `{"messages_and_choices":[],"reward":${reward}${more}}`;
 const groupLine = (...rewards: readonly unknown[]) =>
   `{"trajectories":[${rewards.map((one) => line(one)).join(",")}]}\n`;
+const answered = (content: string, reward: number) => {
+  const choice = { finish_reason: "stop", index: 0, message: { role: "assistant", content } };
+  return `${JSON.stringify({ messages_and_choices: [{ role: "user", content: "q" }, choice], reward })}\n`;
+};
 const bare = (id: number, reward: number) => `${line(reward, `,"group_id":${id}`)}\n`;
 
 /** The lines of the rejects file, or of the reasons file. */
@@ -162,6 +166,26 @@ describe("following a file", () => {
       said: ["0: waiting", "1250: 1, 0 rejected", "1750: rewritten", "2750: 2, 0 rejected"],
       end: ["logged", undefined, 3, 2, 1, 0, 0, 0],
     });
+  });
+
+  it("ends before it sends another version of a logged group, unless the file has both", async () => {
+    const [once, edited] = [answered("a", 1), answered("a", 2)];
+    const ranAfter = async (change: (file: string) => void, more: Partial<FollowRunOptions> = {}) => {
+      const { end, warnings } = await follow([append(once), ...wait(6), change, ...wait(9)], more);
+      return [...end.slice(0, 2), end[3], end[7], ...warnings];
+    };
+    const refused = ["partial", "log-partial", 1, 1];
+    expect(await ranAfter((file) => writeFileSync(file, edited))).toEqual(refused);
+    expect(await ranAfter(moveTo(edited))).toEqual(refused);
+    const both = ["logged", undefined, 2, 0, "logged-in-other-groups"];
+    expect(await ranAfter(append(edited))).toEqual(both);
+    expect(await ranAfter((file) => writeFileSync(file, edited + once))).toEqual(both);
+    expect(await ranAfter(moveTo(edited), { resendLogged: true })).toEqual(["logged", undefined, 2, 0]);
+    const ledger = { path: join(newFolder(), "ledger.db"), require: false };
+    const endOf = async (text: string) => (await follow([append(text), ...wait(6)], { ledger })).end.slice(0, 4);
+    expect(await endOf(once)).toEqual(["logged", undefined, 1, 1]);
+    expect(await endOf(edited)).toEqual(["not_sent", "invalid-input", 1, 0]);
+    expect(await endOf(once + edited)).toEqual(["logged", undefined, 2, 1]);
   });
 
   it("ends if a file with an incomplete group is rewritten, but not if only another file has unsent groups", async () => {

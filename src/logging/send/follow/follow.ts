@@ -207,7 +207,11 @@ class FollowRun {
     const { problems } = delivery.dataset.scan;
     const errorsBefore = problems.errors;
     await reportSampledBefore(delivery, groups);
-    if (problems.errors > errorsBefore) throw invalidInput(problems, { valid: "some" });
+    if (problems.errors > errorsBefore) {
+      // The end of the run must not send them, either.
+      this.#waiting = [];
+      throw invalidInput(problems);
+    }
     const cut = cutGroups(delivery, groups, { limit: limit.bytes, areFull: true });
     const requests = isFull ? cut.slice(0, -1) : cut;
     await sendRequests(delivery, [...earlier.planResends(delivery).requests, ...requests], isAfterSignal);
