@@ -94,11 +94,31 @@ describe.concurrent("a ledger that changes during a run", () => {
     at(before + 3, () => harm(place, place.path("l.db")));
     const { code, error, document } = await place.log([file, ...oneEach, "--ledger", "l.db"]);
     const logged = `${request === 1 ? "1 group" : "3 groups"} logged, ${3 - request} not logged`;
-    const message = `ledger l.db was deleted, replaced or overwritten during the run: ${logged}`;
-    expect([code, error?.message]).toEqual([11, expect.stringContaining(message)]);
+    const message = new RegExp(`^${logged}: .*ledger l.db was deleted, replaced or overwritten during the run$`);
+    expect([code, error?.message, error?.cause]).toEqual([
+      request === 1 ? 7 : 11,
+      expect.stringMatching(message),
+      "storage",
+    ]);
     expect(error?.hint).toMatch(/^restore the ledger as it was, because with another ledger/);
     expect(document?.groups).toMatchObject({ logged: request, unknown: 0 });
     expect(service.logged.length).toBe(before + 3 + request);
+  });
+
+  it("does not hide an unknown outcome, and its restoration comes first", async (context) => {
+    const { service, place, file } = await openThree(context, { inFolder: true, echoes: true });
+    service.next(accept, async (asked) => {
+      await asked.take();
+      rmSync(place.path("l.db"));
+      asked.reset();
+    });
+    const { code, error, document } = await place.log([file, ...oneEach, "--ledger", "l.db", "--max-wait", "0s"]);
+    expect([code, error?.retryable, document?.groups]).toMatchObject([
+      8,
+      false,
+      { logged: 1, unknown: 1, not_sent: 1 },
+    ]);
+    expect(error?.hint).toMatch(/^restore the ledger as it was, .* Then run `rollcall ledger resolve r2 /);
   });
 });
 

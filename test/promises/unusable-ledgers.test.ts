@@ -94,7 +94,7 @@ describe.concurrent("a ledger that cannot be used", () => {
           /\(r2, .*: the ledger could not record the outcome "logged": .*disk is full/,
         );
         expect(during.error?.hint).toMatch(
-          / disk space. Then run `rollcall ledger resolve r2 .*` with --assume-logged if/,
+          /^free disk space, or .* ROLLCALL_LEDGER. Then run `rollcall ledger resolve r2 .*` with --assume-logged if/,
         );
         rmSync(`${disk}/full`);
         const after = await place.log(args);

@@ -1,5 +1,4 @@
 import { Failure } from "../../failure.ts";
-import { formatLogged, type LoggedCounts } from "../../text/sentences.ts";
 import { formatSeconds } from "../../text/units.ts";
 
 export const ledgerFile = {
@@ -31,13 +30,11 @@ export const ledgerBusy = (path: string, waitedMs: number, leaseMs?: number) => 
   return new Failure("storage", "ledger-busy", message, { hint, retryable: true });
 };
 
-export const ledgerReplaced = (subject: string, sent?: LoggedCounts & { unknown: number; not_sent: number }) => {
-  const unknown = sent?.unknown ? `, ${sent.unknown} unknown` : "";
-  const end = sent ? `: ${formatLogged(sent)}${unknown}, ${sent.not_sent} not logged` : "";
-  const message = `${subject} was deleted, replaced or overwritten during the run${end}`;
+export const ledgerReplaced = (subject: string) => {
+  const message = `${subject} was deleted, replaced or overwritten during the run`;
   const hint =
     "restore the ledger as it was, because with another ledger, a rerun logs again the groups that this ledger had";
-  return new Failure("storage", "ledger-replaced", message, { subject, retryable: false, hint });
+  return new Failure("storage", "ledger-replaced", message, { retryable: false, hint });
 };
 
 export const leaseLost = (path: string) => {

@@ -61,7 +61,9 @@ export const logPartial = (counts: LogCounts, stop: Failure, details: FailureDet
   const rejectedText = rejected === 0 ? "" : ` ${rejected} rejected,`;
   const message = `${sentences.formatLogged(counts)},${rejectedText} ${notSent} not logged: ${stop.message}`;
   const hint = first ? `${first}. Then ${rest}` : rest;
-  return new Failure(outcomeFacts.logged.code, "log-partial", message, { ...details, hint });
+  const isWhole = stop.kind === "ledger-replaced" && notSent + rejected === 0;
+  const code = isWhole ? stop.code : outcomeFacts.logged.code;
+  return new Failure(code, "log-partial", message, { ...details, hint });
 };
 
 interface RejectedCounts extends LogCounts {
@@ -126,12 +128,12 @@ export const logUnknown = (facts: UnknownRequest, details: FailureDetails) => {
   const counts = `${unknown} unknown, ${logged} logged,${before > 0 ? ` ${before} already logged,` : ""} ${notSent} not logged`;
   const message = `${subject} may or may not have been logged${reasons && ": "}${reasons}. Groups: ${counts}`;
   const resolve = facts.hasLedger ? resolveHint(facts, ids) : uncheckedHint;
-  const hint = `${recordFailure ? repairHint : ""}${canResolve ? repeatHint : resolve}`;
+  const repair = recordFailure?.details.hint;
+  const hint = `${repair ? `${repair}. Then ` : ""}${canResolve ? repeatHint : resolve}`;
   const kind = canResolve ? "log-resolvable" : "log-unknown";
   return new Failure(outcomeFacts.unknown.code, kind, message, { ...details, hint });
 };
 
-const repairHint = "make the ledger writable again, for example by freeing disk space. Then ";
 const repeatHint =
   "rerun the same command within 24 hours of the first attempt to resolve the request (the service honors Idempotency-Key) and to send the remaining groups";
 const uncheckedHint = "check whether the service has the groups with an unknown outcome before you send them again";

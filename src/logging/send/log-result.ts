@@ -7,7 +7,6 @@ import { countUnreadable } from "../../rollouts/dataset/read-dataset.ts";
 import { invalidInput } from "../../rollouts/rules/failures.ts";
 import { createProblem } from "../../rollouts/rules/problems.ts";
 import { interrupted } from "../../system/failures.ts";
-import { ledgerReplaced } from "../ledger/failures.ts";
 import type { Delivery } from "./delivery.ts";
 import { type LogCounts, logPartial, logRejected, logUnknown, logUnresolved } from "./failures.ts";
 import { countByOutcome, type OutcomeCounts, type RunStatus } from "./outcome.ts";
@@ -81,16 +80,16 @@ const findFailure = (delivery: Delivery, groups: OutcomeCounts, stop: Failure | 
     ...(problems.length > 0 && { problems }),
     ...(stop && { retryable: stop.retryable }),
   };
-  if (isFailure(stop, "ledger-replaced")) return ledgerReplaced(stop.details.subject ?? "", groups);
   if (unknown) {
     const { groups: unknownGroups, recorded, retryFailure } = unknown;
     const isRefused = retryFailure?.code === "refused";
-    const canResolve = hasLedger && !resendLogged && !isRefused && recorder.willHonorKey(recorded);
+    const isRepeatable = hasLedger && !resendLogged && !isRefused && !recorder.replaced;
+    const canResolve = isRepeatable && recorder.willHonorKey(recorded);
     const positions = formatGroupPositions(dataset, unknownGroups);
     const areMoreUnknown = groups.unknown > unknownGroups.length;
-    const request = { ...unknown, id: recorded.id, recordFailure: sent.recordFailure };
+    const request = { ...unknown, id: recorded.id, recordFailure: sent.recordFailure ?? recorder.replaced };
     const data = { ...request, ...facts, positions, areMoreUnknown, canResolve };
-    const details = { ...stopDetails, retryable: canResolve || (canRerun && not_sent > 0) };
+    const details = { ...stopDetails, retryable: canResolve || (canRerun && not_sent > 0 && !recorder.replaced) };
     return logUnknown(data, details);
   }
   if (groups.unknown > 0 && !policy.dryRun) return logUnresolved(facts, stopDetails);

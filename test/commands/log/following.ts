@@ -7,7 +7,7 @@ import { endAfterTest, newHome, startInTurn } from "../../support/run.ts";
 import { listenOnLoopback } from "../../support/server.ts";
 
 export const line = (reward: number, id?: string) =>
-  `${JSON.stringify({ messages_and_choices: [{ role: "assistant", content: "done" }], reward, group_id: id })}\n`;
+  `${JSON.stringify({ messages_and_choices: [{ role: "assistant", content: `done ${reward}` }], reward, group_id: id })}\n`;
 
 /** Rewards of each group of a request. */
 export const rewardsIn = (body: string): readonly (readonly number[])[] => {
