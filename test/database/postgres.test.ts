@@ -133,7 +133,7 @@ describe("the tables in PostgreSQL", () => {
     [
       { ...existing, number: 6 },
       "database-version",
-      /^use the version of .* notes, or start a new notes in another database$/,
+      /^use the version of .* notes, or start a new notes in another database with --new-ledger$/,
     ],
     [{ ...existing, columns: 1 }, "database-foreign", /^choose another database, because another program owns/],
   ])("are refused if they have another version or owner (row %$)", async (found, kind, hint) => {

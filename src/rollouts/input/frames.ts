@@ -104,6 +104,11 @@ const isDocumentStart = (bytes: Buffer) => {
   // Values without commas between them are lines, not parts of a document.
   if (isCloser(lastByteBefore(bytes, end)) && isOpener(bytes[json.skipWhite(bytes, end)])) return false;
   const lineFault = findFault(bytes.subarray(from, end));
+  if (lineFault?.fault === "more" && bytes[from] === json.quote && bytes[from + lineFault.at] === json.colon) {
+    // A document can lack its opening brace.
+    const fault = findFault(Buffer.concat([Buffer.of(json.openBrace), bytes.subarray(from)]));
+    return !fault || fault.fault === "end";
+  }
   if (lineFault?.fault !== "end" || end === bytes.length) return false;
   if (end - from < 64 && /^[\s[{]*$/.test(bytes.toString("latin1", from, end))) return true;
   const next = json.skipWhite(bytes, end);

@@ -149,6 +149,8 @@ describe("the frames of a source", () => {
     ["lines", '[{"a":1}\n\n'],
     ["lines", "[[1]\n[2]\n"],
     ["lines", "[1,[2]\n3\n4]"],
+    ["document", '"a":1,\n"b":[2]}'],
+    ["document", '"a":1,\n"b":[2'],
     ["lines", '"a":1,\nb'],
     ["lines", '"a" 1\n"b"'],
     ["lines", "2\n3\n"],
