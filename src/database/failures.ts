@@ -53,7 +53,7 @@ export const databaseLinked = (file: DescribedFile, links: number) =>
 
 export const packageMissing = ({ code, ...file }: FileError, cause: unknown) => {
   const message = `cannot load libsql, which rollcall needs for the ${file.noun} (${code})`;
-  const hint = `reinstall rollcall on this machine, as the README describes`;
+  const hint = "reinstall rollcall on this machine, as the README describes";
   return storageFailure("package-missing", file, message, { hint, cause });
 };
 

@@ -14,6 +14,16 @@ const withPassword = (address: string, password: string): string => address.repl
 const machine = (context: TestCleanup, url: string, ledger: string): Place =>
   placeAt(context, url, { ROLLCALL_LEDGER: ledger }).inFolder();
 
+/** Two machines with one ledger. The service holds the first request. */
+const openTwoMachines = async (context: TestCleanup) => {
+  const hold = holdRequest();
+  const service = await faultyService(context);
+  service.next(hold.deed);
+  const database = await newLedger();
+  const [first, second] = [machine(context, service.url, database), machine(context, service.url, database)];
+  return { hold, service, first, second };
+};
+
 const many = (count: number): string => linesOf(...Array.from({ length: count }, (_, at) => groupOf(at)));
 
 /** A group with a reward. The name identifies what was sampled. */
@@ -69,11 +79,7 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
     });
 
     it("leaves the request in flight of a killed machine unknown", async (context) => {
-      const hold = holdRequest();
-      const service = await faultyService(context);
-      service.next(hold.deed);
-      const database = await newLedger();
-      const [first, second] = [machine(context, service.url, database), machine(context, service.url, database)];
+      const { hold, service, first, second } = await openTwoMachines(context);
       const run = first.start([first.write("a.jsonl", many(3)), ...oneEach]);
       await hold.came;
       // This runs before the kill, so that the lease is renewed on any machine.
@@ -96,11 +102,7 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
     });
 
     it("sends nothing more from a machine that was paused until its lease expired", async (context) => {
-      const hold = holdRequest();
-      const service = await faultyService(context);
-      service.next(hold.deed);
-      const database = await newLedger();
-      const [first, second] = [machine(context, service.url, database), machine(context, service.url, database)];
+      const { hold, service, first, second } = await openTwoMachines(context);
       const run = first.start([first.write("a.jsonl", many(3)), ...oneEach]);
       const end = endOf(run);
       await hold.came;
@@ -119,11 +121,7 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
     });
 
     it("resends a request of a killed machine with --on-unknown resend when its lease has expired", async (context) => {
-      const hold = holdRequest();
-      const service = await faultyService(context);
-      service.next(hold.deed);
-      const database = await newLedger();
-      const [first, second] = [machine(context, service.url, database), machine(context, service.url, database)];
+      const { hold, service, first, second } = await openTwoMachines(context);
       const run = first.start([first.write("a.jsonl", many(2)), ...oneEach]);
       await hold.came;
       run.kill("SIGKILL");
@@ -135,11 +133,7 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
     });
 
     it("sends one of two versions of a group, if the machines of both send other groups first", async (context) => {
-      const hold = holdRequest();
-      const service = await faultyService(context);
-      service.next(hold.deed);
-      const database = await newLedger();
-      const [first, second] = [machine(context, service.url, database), machine(context, service.url, database)];
+      const { hold, service, first, second } = await openTwoMachines(context);
       const run = first.start([first.write("a.jsonl", linesOf(sampledOf("a", 1), sampledOf("b", 2))), ...oneEach]);
       await hold.came;
       expect((await second.log([second.write("b.jsonl", linesOf(sampledOf("b", 3)))])).code).toBe(0);

@@ -235,7 +235,7 @@ export const trainingRules = {
   "incomplete-page": warningOfWhole<{ shown: number; total: number }>({
     message: ({ shown, total }) => `the page has ${shown} of ${total} rollouts, so the others are missing`,
     advice: "read the other pages, too, or pass --allow incomplete-page",
-    about: "The mean of a page is not of the run.",
+    about: "A page has only a part of the run.",
   }),
   "secret-in-content": warning<{ kind: string }>({
     message: ({ kind }) => `this text looks like ${kind}`,

@@ -183,6 +183,7 @@ export const requestRefused = (status: number, details: FailureDetails, reasons?
 
 const refusalHint = (message: string | undefined) => {
   if (message === undefined) return "run the command with --debug, and show the headers to the operator of the service";
+  if (/\bhttps (?:port|server)\b/i.test(message)) return "begin the URL with https://";
   return "fix the reported cause first, because the service would refuse the same request again";
 };
 

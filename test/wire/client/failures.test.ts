@@ -133,6 +133,7 @@ describe("the failure of a reply", () => {
     splitRows(`
       400 | list | {}   |                     | refused     | request-refused     | run the command with --debug
       400 | list | text |                     | refused     | request-refused     | fix the reported cause first
+      400 | list | port |                     | refused     | request-refused     | begin the URL with https://
       400 | log  | {}   |                     | refused     | request-refused     | run the command with --debug
       407 | list |      |                     | refused     | request-refused     | check inference_base_url (the part of the URL before /v1/models), because no proxy of
       403 | list | page | server: nginx       | auth        | origin-refused      | ask the operator to allow this machine
@@ -156,7 +157,7 @@ describe("the failure of a reply", () => {
     "says who answered %s to %s, and what to do (row %$)",
     (status, of = "", named = "", header, code, kind, hint = "") => {
       const endpoint = { list, log, read: readCall }[of] ?? list;
-      const body = { page, used, area, key: "no such key" }[named] ?? named;
+      const body = { page, used, area, key: "no such key", port: "an HTTP request to an HTTPS server" }[named] ?? named;
       const [name = "", value = ""] = header?.split(": ") ?? [];
       const facts = { status: Number(status), headers: { [name]: value }, isWebPage: body === page };
       const failure = toReplyFailure(requestTo(endpoint), { ...emptyReply, ...facts, bytes: Buffer.from(body) });
