@@ -73,12 +73,14 @@ export const exportPage = async (input: ViewInput, { now, signal }: Host, redact
     for (const piece of await formatBlock(`group-${group}`, data)) blocks.push(piece);
   }
   rows.sort((a, b) => a.group - b.group);
-  const steps = [...new Set(store.groups.flatMap(listSteps))].sort(compareSteps).map((step) => {
-    const count = (groups: readonly GroupFacts[]) => groups.filter((facts) => listSteps(facts).includes(step)).length;
-    return { step, groups: count(rows), of: count(store.groups) };
-  });
-  const written = { at: new Date(now()).toISOString(), groups: rows.length, lacksLogprobs, steps };
-  const state = { ...store.state(), written };
+  const [written, all] = [countSteps(rows), countSteps(store.groups)];
+  const steps = [...all]
+    .sort(([a], [b]) => compareSteps(a, b))
+    .map(([step, of]) => ({ step, groups: written.get(step) ?? 0, of }));
+  const state = {
+    ...store.state(),
+    written: { at: new Date(now()).toISOString(), groups: rows.length, lacksLogprobs, steps },
+  };
   const data = { count: store.count, state, charts: await store.charts(), rows };
   const script = pageScript.replaceAll(/<(?=\/script|!--)/gi, "\\x3c");
   const policy = formatPolicy(digestOf(script), digestOf(pageStyle));
@@ -106,6 +108,13 @@ const rankGroups = (groups: readonly GroupFacts[]) => {
     counts.set(facts.step, (counts.get(facts.step) ?? 0) + 1);
   }
   return sorted.sort((a, b) => compareNumbers(ranks.get(a) ?? 0, ranks.get(b) ?? 0, false));
+};
+
+const countSteps = (groups: readonly GroupFacts[]) => {
+  const counts = new Map<string | null, number>();
+  for (const facts of groups)
+    for (const step of new Set(listSteps(facts))) counts.set(step, (counts.get(step) ?? 0) + 1);
+  return counts;
 };
 
 /** Log probabilities are most of the bytes of a choice, and the page does not show them. */

@@ -73,7 +73,7 @@ export const openSession = (read: IndexedGroups, groupBy: ViewInput["groupBy"], 
         all,
       };
       charts = undefined;
-      finished = { dataset, searches: openSearches(dataset) };
+      finished = { dataset, searches: openSearches(dataset, breaks) };
     },
     async close() {
       finished?.searches.end();
@@ -240,11 +240,11 @@ const findScale = (groups: readonly GroupFacts[]): RewardBounds => {
 
 const maxSearches = 4;
 
-const openSearches = (dataset: Dataset) => {
+const openSearches = (dataset: Dataset, breaks: Breaks) => {
   const searches = new Map<string, ReturnType<typeof startSearch>>();
   return {
     async search(text: string) {
-      const found = findAt(dataset, text);
+      const found = await findAt(dataset, text, breaks);
       if (found.size > 0) return { found, share: 1 };
       const search = searches.get(text) ?? startSearch(dataset, text);
       searches.delete(text);
@@ -262,10 +262,11 @@ const openSearches = (dataset: Dataset) => {
   };
 };
 
-const findAt = (dataset: Dataset, text: string) => {
+const findAt = async (dataset: Dataset, text: string, breaks: Breaks) => {
   const isThere = parsePosition(text);
   const found = new Set<number>();
   for (let at = 0; isThere && at < dataset.scan.parts.count; at++) {
+    if (breaks.isDue()) await breaks.take();
     if (isThere(locatePart(dataset, at))) found.add(dataset.groups.groupOf(at));
   }
   return found;
