@@ -89,7 +89,8 @@ describe("the package", () => {
     const script = `
       const zlib = require("node:zlib"), { Transform } = require("node:stream");
       const flush = function (done) { this.push(${JSON.stringify(`${trajectory}\n`)}); done(); };
-      zlib.createZstdDecompress = () => new Transform({ transform: (chunk, encoding, done) => done(), flush });
+      const value = () => new Transform({ transform: (chunk, encoding, done) => done(), flush });
+      Object.defineProperty(zlib, "createZstdDecompress", { value });
       require("./bin/rollcall.js");`;
     const words = ["-e", script, "--", "rollcall", "check", "test/rollouts/input/two-groups.jsonl.zst", "--json"];
     const ran = spawnSync(process.execPath, words, { encoding: "utf8" });
@@ -162,7 +163,8 @@ describe("the package", () => {
 
   it("fails with the fix if libsql's addon is not installed, and logs without a ledger", async () => {
     const { HOME, ...home } = newHome();
-    const env = { HOME, ...home, ROLLCALL_BASE_URL: "http://127.0.0.1:9", ROLLCALL_API_KEY: "a-key" };
+    const service = { ROLLCALL_BASE_URL: "http://127.0.0.1:9", ROLLCALL_API_KEY: "a-key" };
+    const env = { HOME, ...home, ...service, NODE_DISABLE_COMPILE_CACHE: "1" };
     const groups = join(process.cwd(), "test/samples/airline.groups.jsonl");
     const fix = "reinstall rollcall on this machine, as the README describes";
     const log = ["log", "m", groups, "--split", "train", "--max-wait", "0s"];

@@ -219,6 +219,9 @@ describe("concurrent writers", () => {
   });
 });
 
+/** Node ends with a signal if compiled code exceeds the limit. */
+const limitedHome = () => ({ ...newHome(), NODE_DISABLE_COMPILE_CACHE: "1" });
+
 describe("a failed write", () => {
   it("fails as storage, and names the path", async () => {
     const file = join(mkdtempSync(join(tmpdir(), "file-")), "file");
@@ -254,7 +257,7 @@ describe("a failed write", () => {
     // Saved text has line ends and indents, so that it exceeds the limit of 20 KiB before the old one does.
     const line = `ulimit -f 20; exec "$0" bin/rollcall.js config set split ${"y".repeat(2000)} --json`;
     const ran = spawnSync("bash", ["-c", line, process.execPath], {
-      env: { ...newHome(), ROLLCALL_CONFIG_DIR: home, ...env },
+      env: { ...limitedHome(), ROLLCALL_CONFIG_DIR: home, ...env },
       encoding: "utf8",
     });
     const { error } = JSON.parse(ran.stderr);
@@ -265,7 +268,7 @@ describe("a failed write", () => {
   it("removes a new file that a write could not complete", () => {
     const home = mkdtempSync(join(tmpdir(), "cut-"));
     const line = `ulimit -f 20; exec "$0" bin/rollcall.js config set split ${"y".repeat(30_000)}`;
-    const env = { ...newHome(), ROLLCALL_CONFIG_DIR: home };
+    const env = { ...limitedHome(), ROLLCALL_CONFIG_DIR: home };
     const ran = spawnSync("bash", ["-c", line, process.execPath], { env });
     expect([ran.status, readdirSync(home)]).toEqual([11, []]);
   });
