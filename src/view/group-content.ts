@@ -1,6 +1,7 @@
 /** Reads a group. */
 
 import { type PairedCall, pairCalls } from "../conversation/message.ts";
+import { toTurns } from "../conversation/turns.ts";
 import { isObject, sliceText } from "../json/json-bytes.ts";
 import { formatIndented, parseRawJson } from "../json/raw-json.ts";
 import * as table from "../json/table.ts";
@@ -119,16 +120,20 @@ const parseTrajectory = ({ bytes, position }: SourceTrajectory, at: number, fact
   };
 };
 
-/** Counts the equal messages at the start of all trajectories, with the results of their calls. */
+/** Counts the messages at the start that read alike in all trajectories, with the results of their calls. */
 const countCommonMessages = async (all: readonly ReadTrajectory[]) => {
   const [first, ...others] = all;
   if (!first || others.length === 0) return 0;
-  const end = first.messages.findIndex((message, at) => others.some(({ messages }) => messages[at] !== message));
-  if (end < 0) return first.messages.length;
+  const breaks = new Breaks();
+  let end = 0;
+  for (const message of first.messages) {
+    if (breaks.isDue(message.length * all.length)) await breaks.take();
+    if (!others.every(({ messages }) => readsAlike(message, messages[end]))) break;
+    end++;
+  }
   const parseCalls = (messages: readonly string[]) => pairCalls(messages.map(parseRawJson));
   // Parsing all takes long, and most calls of the common start have their results in it.
   const isAnswered = parseCalls(first.messages.slice(0, end)).every(({ result }) => result !== undefined);
-  const breaks = new Breaks();
   let common = end;
   for (const { json, messages } of isAnswered ? [] : all) {
     if (breaks.isDue(json.length)) await breaks.take();
@@ -136,6 +141,19 @@ const countCommonMessages = async (all: readonly ReadTrajectory[]) => {
   }
   return common;
 };
+
+/** Equal answers differ by the ids of their calls, their log probabilities, and what a server adds to a choice. */
+const readsAlike = (message: string, other = "") =>
+  message === other || (other !== "" && formatReading(message) === formatReading(other));
+
+const formatReading = (message: string) =>
+  JSON.stringify(
+    toTurns([parseRawJson(message)]).map(({ role, name, isSampled, choiceMembers, parts }) => ({
+      said: [role, name, isSampled, choiceMembers.find(({ key }) => key === "finish_reason")?.value.json],
+      parts: parts.filter(({ kind }) => kind !== "other"),
+    })),
+    (key, value) => (key === "id" ? undefined : (value?.json ?? value)),
+  );
 
 /** A call and its result are shown as one, so both are common, or neither. The calls are in their order. */
 const endBeforeOpenCall = (calls: readonly PairedCall[], end: number) =>

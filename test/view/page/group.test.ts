@@ -141,6 +141,22 @@ describe("a group on the page", () => {
     expect(page.textsOf(".call .who").filter((text) => text === "no result")).toEqual([]);
   });
 
+  it("has messages once that differ by ids of calls and log probabilities alone", async () => {
+    const messages = (id: string, said: string) => [
+      { role: "user", content: "q" },
+      {
+        finish_reason: "tool_calls",
+        logprobs: { content: [{ token: id, logprob: -1 }] },
+        message: { role: "assistant", content: "", tool_calls: [{ id, function: { name: "t", arguments: "{}" } }] },
+      },
+      { role: "tool", tool_call_id: id, content: "found" },
+      ...answer("stop", said),
+    ];
+    const members = ["a", "b"].map((id) => ({ reward: 1, messages: messages(id, "done") }));
+    const page = await openGroup(toLine([...members, { reward: 0, messages: messages("c", "gave up") }]));
+    expect(page.textsOf(".common summary")).toEqual(["4 messages at the start of all trajectories"]);
+  });
+
   it("has the messages that all trajectories share once, and ends a trajectory without other messages", async () => {
     const [one, two] = [answer("stop", "one"), answer("stop", "two")];
     const longer = [...one, { role: "user", content: "more" }];
