@@ -15,7 +15,7 @@ import { appendTo } from "../text/lists.ts";
 import { sanitizeText } from "../text/sanitize.ts";
 import { compareSteps, listSteps, openAnswers, parsePosition } from "./answer-queries.ts";
 import type { Finding, GroupFacts, GroupReader, RewardBounds, StepPart, Summary } from "./answers.ts";
-import { describeParts, listSeries, openCharts } from "./charts.ts";
+import { describeParts, listRewards, listSeries, openCharts } from "./charts.ts";
 import { readGroup, sanitizePrompt, type ViewInput } from "./group-content.ts";
 
 const maxFiles = 200;
@@ -41,7 +41,7 @@ export const openSession = (read: IndexedGroups, groupBy: ViewInput["groupBy"], 
     groups,
     state: () => ({ progress: { phase: "read", done: groups.length, of: groups.length }, summary }),
     charts: async (selected) => {
-      charts ??= openCharts(groups, summary.scale, breaks);
+      charts ??= openCharts(groups, summary, breaks);
       return await (await charts)(selected);
     },
     search: async (text) => finished?.searches.search(text) ?? { found: new Set(), share: 0 },
@@ -65,11 +65,13 @@ export const openSession = (read: IndexedGroups, groupBy: ViewInput["groupBy"], 
       await listGroupFacts(read, groups, breaks);
       findings = listFindings(dataset, groups);
       const all = await describeParts(groups, breaks);
+      const series = await listSeries(groups, breaks);
+      await breaks.take();
       summary = {
         ...summarizeGroups(read, groups),
         notes: notes.map(sanitizeText),
         findings: findings.filter(({ group }) => group === null).slice(0, maxFindings),
-        series: listSeries(groups),
+        series,
         all,
       };
       charts = undefined;
@@ -228,7 +230,7 @@ const summarizeGroups = (dataset: IndexedGroups, facts: readonly GroupFacts[]) =
 
 /** Excludes rewards whose distance from the range without 1 % of the rewards at each end exceeds its width. */
 const findScale = (groups: readonly GroupFacts[]): RewardBounds => {
-  const rewards = Float64Array.from(groups.flatMap((group) => group.rewards)).sort();
+  const rewards = listRewards(groups).sort();
   const { min, max } = findBounds(rewards);
   const excluded = Math.max(1, Math.floor(rewards.length / 100));
   const [low = max, high = min] = [rewards.at(excluded), rewards.at(-1 - excluded)];

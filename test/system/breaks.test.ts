@@ -80,7 +80,7 @@ describe("a long loop", () => {
     const facts = { file: "", rules: [], mean: 1, spread: 0, failures: 0, truncated: 0, untrainable: null };
     const unknown = { step: null, parts: null, finish: null, toolErrors: null };
     const groups = Array.from({ length: 3000 }, (_, group) => ({ ...facts, ...unknown, group, size: 1, rewards: [1] }));
-    await expect(openCharts(groups, [0, 1], new Breaks(abortSoon()))).rejects.toThrow("stop");
+    await expect(openCharts(groups, { scale: [0, 1], series: [] }, new Breaks(abortSoon()))).rejects.toThrow("stop");
   });
 
   it("of pieces of an output ends with the reason of a signal", async () => {

@@ -13,7 +13,7 @@ const openEmbeddedAnswers = ({ count, state, charts, rows }: answers.PageData) =
   const neverDue = { isDue: () => false, take: async () => undefined };
   // A part of the groups cannot change the numbers and plots of all.
   const isWhole = state.summary?.groups.read === rows.length;
-  const openedCharts = state.summary && isWhole ? openCharts(rows, state.summary.scale, neverDue) : undefined;
+  const openedCharts = state.summary && isWhole ? openCharts(rows, state.summary, neverDue) : undefined;
   let last: { text: string; found: Promise<ReadonlySet<number>> } | undefined;
   return openAnswers({
     count,
