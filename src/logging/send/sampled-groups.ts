@@ -21,9 +21,16 @@ const bytesNumberOf = ({ sources, groups, scan }: Groups, group: number) => {
 };
 
 /** Returns doubles: for each group, the number of its trajectories, the number of its bytes, and the digests. */
-export const collectSampled = (dataset: Groups, chosen: Iterable<number>) => {
-  const digests = Array.from(chosen, (group) => [bytesNumberOf(dataset, group), ...digestsOf(dataset, group)]);
-  return new Uint8Array(Float64Array.from(digests.flatMap((own) => [own.length - 1, ...own])).buffer);
+export const collectSampled = (dataset: Groups, chosen: Uint32Array) => {
+  const length = chosen.reduce((sum, group) => sum + 2 + dataset.groups.trajectoriesOf(group), 0);
+  const numbers = new Float64Array(length);
+  let at = 0;
+  for (const group of chosen) {
+    const digests = digestsOf(dataset, group);
+    numbers.set([digests.length, bytesNumberOf(dataset, group), ...digests], at);
+    at += 2 + digests.length;
+  }
+  return new Uint8Array(numbers.buffer);
 };
 
 /** Lists the groups of an entry, but none of an unsent request. `own` is the number of the same group, or -1. */
