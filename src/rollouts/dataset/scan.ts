@@ -20,8 +20,6 @@ const withReader = cacheReader(keyUses);
 const bytesPerRecord = 2 ** 15;
 /** Checking a byte of a trajectory costs as much as reading this many. */
 const checkedFactor = 4;
-/** A blank line takes as long as these bytes. */
-const bytesPerLine = 64;
 
 interface ScannedText extends Span {
   node: number | undefined;
@@ -48,13 +46,7 @@ export class Scanner {
   /** @throws ShrunkSourceError, or the reason of an aborted signal */
   async scanFrame(frame: frames.Frame): Promise<void> {
     if (frame.kind === "lines") {
-      const { parts } = this.result;
-      let [line, count] = [this.#line, parts.count];
-      for (const _ of this.#scanPieces(frame)) {
-        const work = bytesPerRecord * (parts.count - count) + bytesPerLine * (this.#line - line);
-        if (this.#breaks.isDue(work)) await this.#breaks.take();
-        [line, count] = [this.#line, parts.count];
-      }
+      for (const _ of this.#scanPieces(frame)) await this.#breaks.take();
       return;
     }
     this.#isDocument = frame.kind === "document";
