@@ -20,7 +20,7 @@ import { explainWithExcerpts } from "./print-problems.ts";
 type ReadNeeds = Partial<
   Pick<
     rollouts.ReadOptions,
-    "split" | "isSplitRequired" | "skipsDigests" | "measures" | "continuesAfterErrors" | "onProgress"
+    "split" | "isSplitRequired" | "skipsDigests" | "measures" | "continuesAfterErrors" | "onOpened" | "onProgress"
   >
 > &
   Readonly<{

@@ -73,11 +73,10 @@ const servePage = async (context: Context, typed: ViewOptions) => {
   const viewer = await openViewer({ host, port: typed.port, trace: flags.debug ? screen.trace : undefined });
   const { url } = viewer;
   const inputReadable = new AbortController();
-  const onProgress: ProgressNeeds["onProgress"] = (progress) => {
-    inputReadable.abort();
+  const onOpened = () => inputReadable.abort();
+  const onProgress: ProgressNeeds["onProgress"] = (progress) =>
     viewer.showProgress({ ...progress, groupBy: typed.groupBy });
-  };
-  const shown = createReader(context, typed, { onProgress }).then(viewer.showInput);
+  const shown = createReader(context, typed, { onOpened, onProgress }).then(viewer.showInput);
   const ended = waitForAbort(host.signal);
   let browser: ReturnType<typeof openBrowser>;
   try {
@@ -109,7 +108,7 @@ const openInBrowser = ({ screen, host }: Context, { url, firstRequest }: Viewer)
   return browser;
 };
 
-type ProgressNeeds = Pick<Parameters<typeof openRollouts>[2], "label" | "onProgress">;
+type ProgressNeeds = Pick<Parameters<typeof openRollouts>[2], "label" | "onOpened" | "onProgress">;
 
 const createReader = async (context: Context, typed: ViewOptions, progress: ProgressNeeds): Promise<ReadInput> => {
   const { file: files } = typed;
