@@ -11,7 +11,7 @@ import { formatKeyText } from "../rollouts/index/group-key.ts";
 import { computeMoments, findBounds, rewardTolerance } from "../rollouts/index/sums.ts";
 import { getFacts, type RolloutFact, readGroupFacts } from "../rollouts/stats/fact-rows.ts";
 import { Breaks } from "../system/breaks.ts";
-import { appendTo } from "../text/lists.ts";
+import { listByKey } from "../text/lists.ts";
 import { sanitizeText } from "../text/sanitize.ts";
 import { compareSteps, listSteps, openAnswers, parsePosition } from "./answer-queries.ts";
 import type { Finding, GroupFacts, GroupReader, RewardBounds, StepPart, Summary } from "./answers.ts";
@@ -30,26 +30,24 @@ export const openSession = (read: IndexedGroups, groupBy: ViewInput["groupBy"], 
   const groups: GroupFacts[] = [];
   const breaks = new Breaks(signal);
   const readPrompt = openPrompts(read, groupBy, breaks);
-  let findings: readonly Finding[] = [];
-  let summary: Summary = { ...summarizeGroups(read, groups), ...unfinished };
+  let findings: FindingsByGroup = new Map();
+  let summary: Summary | undefined;
   let charts: ReturnType<typeof openCharts> | undefined;
   let finished: { dataset: Dataset; searches: ReturnType<typeof openSearches> } | undefined;
+  const summarize = () => summary ?? { ...summarizeGroups(read, groups.slice(0, maxSummarizedGroups)), ...unfinished };
   const store: GroupReader<GroupFacts> = {
     get count() {
       return groups.length;
     },
     groups,
-    state: () => ({ progress: { phase: "read", done: groups.length, of: groups.length }, summary }),
+    state: () => ({ progress: { phase: "read", done: groups.length, of: groups.length }, summary: summarize() }),
     charts: async (selected) => {
-      charts ??= openCharts(groups, summary, breaks);
+      charts ??= openCharts(groups, summarize(), breaks);
       return await (await charts)(selected);
     },
     search: async (text) => finished?.searches.search(text) ?? { found: new Set(), share: 0 },
     readRow: async (facts) => ({ ...facts, ...(await readPrompt(facts.group)) }),
-    readGroup: async (group) => {
-      const own = findings.filter((finding) => finding.group === group);
-      return await readGroup(read, group, own);
-    },
+    readGroup: async (group) => await readGroup(read, group, findings.get(group) ?? none),
   };
   return {
     answer: openAnswers(store),
@@ -58,7 +56,6 @@ export const openSession = (read: IndexedGroups, groupBy: ViewInput["groupBy"], 
     addGroups(isLast: boolean) {
       const end = read.groups.count - (isLast ? 0 : 1);
       while (groups.length < end) groups.push(describeGroup(read, groups.length, none));
-      if (groups.length < maxSummarizedGroups) summary = { ...summarizeGroups(read, groups), ...unfinished };
     },
     /** @throws the signal's reason */
     async finish({ dataset, notes }: ViewInput) {
@@ -70,7 +67,7 @@ export const openSession = (read: IndexedGroups, groupBy: ViewInput["groupBy"], 
       summary = {
         ...summarizeGroups(read, groups),
         notes: notes.map(sanitizeText),
-        findings: findings.filter(({ group }) => group === null).slice(0, maxFindings),
+        findings: findings.get(null)?.slice(0, maxFindings) ?? none,
         series,
         all,
       };
@@ -90,8 +87,10 @@ const unfinished = { notes: [], findings: [], rules: [], series: [], all: { ...u
 /** Until `finish`, later groups hardly change what the page shows of the summary. */
 const maxSummarizedGroups = 4000;
 
+type FindingsByGroup = ReadonlyMap<number | null, readonly Finding[]>;
+
 /** Also sets the rules of each group. */
-const listFindings = (dataset: Dataset, groups: readonly GroupFacts[]) => {
+const listFindings = (dataset: Dataset, groups: readonly GroupFacts[]): FindingsByGroup => {
   const findSubject = openSubjects(dataset);
   const findings = dataset.scan.problems.sorted().map((problem): Finding => {
     const { rule, severity, file, line, column } = problem;
@@ -99,10 +98,9 @@ const listFindings = (dataset: Dataset, groups: readonly GroupFacts[]) => {
     const [message, advice] = [sanitizeText(problem.message), problem.advice && sanitizeText(problem.advice)];
     return { rule, severity, message, advice, file, line, column, group, trajectory, message_at };
   });
-  const rules = new Map<number | null, string[]>();
-  for (const { group, rule } of findings) appendTo(rules, group, rule);
-  for (const facts of groups) facts.rules = rules.get(facts.group) ?? none;
-  return findings;
+  const byGroup = listByKey(findings, ({ group }) => group);
+  for (const facts of groups) facts.rules = byGroup.get(facts.group)?.map(({ rule }) => rule) ?? none;
+  return byGroup;
 };
 
 /** Reads each group once, because it can be large. */
@@ -161,23 +159,18 @@ const unknownMoments = { mean: null, deviation: null };
 
 /** An exception without a step has that of all trajectories of its group, as in `stats --by`. */
 const describeSteps = (rows: readonly RolloutFact[], failed: Steps, untrainable: StepPart["untrainable"]) => {
-  const steps = new Map<string | undefined, { own: RolloutFact[]; failures: number }>();
-  const enter = (step: string | undefined) => {
-    const entered = steps.get(step) ?? { own: [], failures: 0 };
-    steps.set(step, entered);
-    return entered;
-  };
-  for (const row of rows) enter(row.by).own.push(row);
+  const steps = listByKey(rows, ({ by }) => by);
   const [only, ...others] = steps.keys();
-  for (const step of failed) enter(step ?? (others.length === 0 ? only : undefined)).failures++;
-  const parts = Array.from(steps, ([step, { own, failures }]): StepPart => {
+  const failures = failed.map((step) => step ?? (others.length === 0 ? only : undefined));
+  for (const step of failures) if (!steps.has(step)) steps.set(step, []);
+  const parts = Array.from(steps, ([step, own]): StepPart => {
     const rewards = own.map(({ reward }) => reward).filter(Number.isFinite);
     return {
       step: formatKeyText(step),
       untrainable,
       rewards,
       size: own.length,
-      failures,
+      failures: failures.filter((each) => each === step).length,
       truncated: countTruncated(own),
     };
   });
@@ -189,11 +182,10 @@ const countTruncated = (rows: readonly RolloutFact[]) =>
 
 /** Formats as `6 stop, 2 length`, without the count if all trajectories have this reason. Null if none is known. */
 const formatFinishReasons = (rows: readonly RolloutFact[]) => {
-  const counts = new Map<string, number>();
-  for (const { finishReason } of rows)
-    if (finishReason !== undefined) counts.set(finishReason, (counts.get(finishReason) ?? 0) + 1);
-  const sorted = [...counts].sort(([a, one], [b, two]) => two - one || (a < b ? -1 : 1));
-  const names = sorted.map(([name, count]) => (count === rows.length ? name : `${count} ${name}`));
+  const reasons = listByKey(rows, ({ finishReason = "" }) => finishReason);
+  reasons.delete("");
+  const sorted = [...reasons].sort(([a, one], [b, two]) => two.length - one.length || (a < b ? -1 : 1));
+  const names = sorted.map(([name, { length }]) => (length === rows.length ? name : `${length} ${name}`));
   return names.length === 0 ? null : sanitizeText(names.join(", "));
 };
 
@@ -244,6 +236,13 @@ const maxSearches = 4;
 
 const openSearches = (dataset: Dataset, breaks: Breaks) => {
   const searches = new Map<string, ReturnType<typeof startSearch>>();
+  const endOldest = (kept: number) => {
+    for (const [text, { end }] of searches) {
+      if (searches.size <= kept) return;
+      end();
+      searches.delete(text);
+    }
+  };
   return {
     async search(text: string) {
       const found = await findAt(dataset, text, breaks);
@@ -251,16 +250,10 @@ const openSearches = (dataset: Dataset, breaks: Breaks) => {
       const search = searches.get(text) ?? startSearch(dataset, text);
       searches.delete(text);
       searches.set(text, search);
-      const [oldest = ""] = searches.keys();
-      if (searches.size > maxSearches) {
-        searches.get(oldest)?.end();
-        searches.delete(oldest);
-      }
+      endOldest(maxSearches);
       return search.read();
     },
-    end: () => {
-      for (const search of searches.values()) search.end();
-    },
+    end: () => endOldest(0),
   };
 };
 
@@ -276,23 +269,12 @@ const findAt = async (dataset: Dataset, text: string, breaks: Breaks) => {
 
 const startSearch = (dataset: Dataset, text: string) => {
   const ending = new AbortController();
-  const found = new Set<number>();
-  let share = 0;
-  let failure: { readonly thrown: unknown } | undefined;
-  const onFound = (group: number) => found.add(group);
-  const onProgress = (searched: number) => {
-    share = searched;
-  };
-  const search = async () => {
-    await searchGroups(dataset, text, { signal: ending.signal, onFound, onProgress });
-    share = 1;
-  };
-  search().catch((thrown: unknown) => {
-    failure = { thrown };
+  const progress = { found: new Set<number>(), share: 0 };
+  let read = () => progress;
+  searchGroups(dataset, text, { signal: ending.signal, progress }).catch((thrown: unknown) => {
+    read = () => {
+      throw thrown;
+    };
   });
-  const read = () => {
-    if (failure) throw failure.thrown;
-    return { found, share };
-  };
-  return { read, end: () => ending.abort() };
+  return { read: () => read(), end: () => ending.abort() };
 };

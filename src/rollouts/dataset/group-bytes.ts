@@ -187,31 +187,29 @@ const subtractParts = async (dataset: IndexedGroups, group: number) => {
   }
 };
 
-interface SearchOptions {
-  readonly signal: AbortSignal;
-  /** Can be called once per part of a group. */
-  onFound(group: number): void;
-  /** @param share from 0 to 1 */
-  onProgress(share: number): void;
-}
+/** Grows while groups are searched. `share` is from 0 to 1. */
+export type SearchProgress = { readonly found: Set<number>; share: number };
 
-/** Ignores case unless the text has capitals. @throws Failure `input-changed`; the signal's reason */
-export const searchGroups = async (
-  dataset: IndexedGroups,
-  text: string,
-  { signal, onFound, onProgress }: SearchOptions,
-) => {
+type SearchOptions = Readonly<{ signal: AbortSignal; progress: SearchProgress }>;
+
+/** Ignores case unless the text has capitals. @throws Failure `input-changed` for a found part; the signal's reason */
+export const searchGroups = async (dataset: IndexedGroups, text: string, { signal, progress }: SearchOptions) => {
   const { parts } = dataset.scan;
   const pattern = compileJsonPattern(text);
   const encoding = /^[ -~]*$/.test(pattern.source) ? "latin1" : "utf8";
-  const window = new ReadWindow();
+  const window = new ReadWindow(Buffer.allocUnsafeSlow(windowBytes));
   const breaks = new Breaks(signal);
   for (let at = 0; at < parts.count; at++) {
     if (breaks.isDue(4 * parts.columns.length.at(at))) {
-      onProgress(at / parts.count);
+      progress.share = at / parts.count;
       await breaks.take();
     }
-    const bytes = await window.readPart(getPart(dataset, at));
-    if (pattern.test(bytes.toString(encoding))) onFound(dataset.groups.groupOf(at));
+    const groupPart = getPart(dataset, at);
+    const { start, length } = groupPart.part;
+    const bytes = await window.read(groupPart.source, start, length);
+    // Checking all bytes would take as long as searching them.
+    const isFound = bytes.length < length || pattern.test(bytes.toString(encoding));
+    if (isFound && requireUnchanged(bytes, groupPart)) progress.found.add(dataset.groups.groupOf(at));
   }
+  progress.share = 1;
 };

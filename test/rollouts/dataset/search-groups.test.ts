@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { searchGroups } from "../../../src/rollouts/dataset/group-bytes.ts";
 import { filesOf, read } from "../../support/inputs.ts";
@@ -5,13 +6,14 @@ import { filesOf, read } from "../../support/inputs.ts";
 /** The bytes that are read at once. */
 const windowBytes = 2 ** 20;
 
-const search = async (lines: readonly unknown[], text: string) => {
+const search = async (lines: readonly unknown[], text: string, changed?: string) => {
   const texts = lines.map((one) => (typeof one === "string" ? one : JSON.stringify(one)));
-  const dataset = await read(filesOf(texts.join("\n")));
-  const found: number[] = [];
-  const events = { onFound: (group: number) => void found.push(group), onProgress: () => undefined };
-  await searchGroups(dataset, text, { ...events, signal: new AbortController().signal });
-  return found;
+  const files = filesOf(texts.join("\n"));
+  const dataset = await read(files);
+  if (changed !== undefined) writeFileSync(files[0] ?? "", changed);
+  const progress = { found: new Set<number>(), share: 0 };
+  await searchGroups(dataset, text, { progress, signal: new AbortController().signal });
+  return [...progress.found];
 };
 
 const turnsOf = (content: string) => [
@@ -30,6 +32,16 @@ describe("the search of groups", () => {
     const escaped = JSON.stringify(line("E a\nb", "b")).replace("E", "\\u00e9");
     const lines = [line("é", "a"), escaped, line("x", "c"), line("sECOND", "c")];
     expect(await search(lines, text)).toEqual(found);
+  });
+
+  it("finds a text in a changed file unless it is in a changed part, or the file is shorter", async () => {
+    const [kept = "", old = ""] = ["kept", "old!"].map((content) =>
+      JSON.stringify({ messages_and_choices: turnsOf(content), reward: 1 }),
+    );
+    const changed = `${kept}\n${old.replace("old!", "new!")}`;
+    expect(await search([kept, old], "kept", changed)).toEqual([0]);
+    await expect(search([kept, old], "new!", changed)).rejects.toThrow("changed");
+    await expect(search([kept, old], "nothing", kept)).rejects.toThrow("changed");
   });
 
   it("finds a text that begins in one window and ends in the next", async () => {
