@@ -55,9 +55,10 @@ export const openAnswers = <Facts extends answers.GroupFacts>(store: answers.Gro
       if (facts === undefined) return undefined;
       const { selected } = await select(query).catch(() => select(answers.allGroups));
       const [row, { content }] = [await readRow(facts, query), await store.readGroup(facts.group)];
-      const at = selected.indexOf(facts);
-      const neighbors = findNeighbors(at < 0 ? groups : selected, facts);
-      return { ...row, ...content, of: store.count, at: at < 0 ? null : at, ...neighbors };
+      const list = selected.includes(facts) ? selected : groups;
+      const at = list.indexOf(facts);
+      const [before = null, after = null] = [list[at - 1]?.group, list[at + 1]?.group];
+      return { ...row, ...content, of: store.count, at: list === selected ? at : null, before, after };
     },
     async trajectory(query) {
       const facts = findFacts(query);
@@ -76,11 +77,6 @@ const rankSteps = (groups: readonly answers.GroupFacts[]) => {
 
 type Answers = {
   readonly [Name in answers.AnswerName]: (query: answers.Query) => Promise<answers.AnswerTypes[Name] | undefined>;
-};
-
-const findNeighbors = (list: readonly answers.GroupFacts[], facts: answers.GroupFacts) => {
-  const at = list.indexOf(facts);
-  return { before: list[at - 1]?.group ?? null, after: list[at + 1]?.group ?? null };
 };
 
 const sortValue = (facts: answers.GroupFacts, key: Exclude<answers.SortKey, "step">) => {

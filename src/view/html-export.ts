@@ -4,6 +4,7 @@ import { formatJsonPieces, toRawJson } from "../json/raw-json.ts";
 import * as table from "../json/table.ts";
 import { Breaks } from "../system/breaks.ts";
 import type { Host } from "../system/host.ts";
+import { listByKey } from "../text/lists.ts";
 import { compareNumbers, compareSteps, listSteps } from "./answer-queries.ts";
 import type { GroupData, GroupFacts, GroupRow, PageData } from "./answers.ts";
 import type { ViewInput } from "./group-content.ts";
@@ -73,10 +74,10 @@ export const exportPage = async (input: ViewInput, { now, signal }: Host, redact
     for (const piece of await formatBlock(`group-${group}`, data)) blocks.push(piece);
   }
   rows.sort((a, b) => a.group - b.group);
-  const [written, all] = [countSteps(rows), countSteps(store.groups)];
-  const steps = [...all]
+  const written = listGroupSteps(rows);
+  const steps = [...listGroupSteps(store.groups)]
     .sort(([a], [b]) => compareSteps(a, b))
-    .map(([step, of]) => ({ step, groups: written.get(step) ?? 0, of }));
+    .map(([step, { length: of }]) => ({ step, groups: written.get(step)?.length ?? 0, of }));
   const state = {
     ...store.state(),
     written: { at: new Date(now()).toISOString(), groups: rows.length, lacksLogprobs, steps },
@@ -101,21 +102,17 @@ export const exportPage = async (input: ViewInput, { now, signal }: Host, redact
 const rankGroups = (groups: readonly GroupFacts[]) => {
   const meanOf = ({ mean }: GroupFacts) => mean ?? Number.NaN;
   const sorted = groups.toSorted((a, b) => compareSteps(b.step, a.step) || compareNumbers(meanOf(a), meanOf(b), false));
-  const counts = new Map<string | null, number>();
-  const ranks = new Map<GroupFacts, number>();
-  for (const facts of sorted) {
-    ranks.set(facts, counts.get(facts.step) ?? 0);
-    counts.set(facts.step, (counts.get(facts.step) ?? 0) + 1);
-  }
-  return sorted.sort((a, b) => compareNumbers(ranks.get(a) ?? 0, ranks.get(b) ?? 0, false));
+  const steps = [...listByKey(sorted, ({ step }) => step).values()];
+  const turns = steps.flatMap((own) => own.map((facts, turn) => ({ facts, turn })));
+  return turns.sort((a, b) => a.turn - b.turn).map(({ facts }) => facts);
 };
 
-const countSteps = (groups: readonly GroupFacts[]) => {
-  const counts = new Map<string | null, number>();
-  for (const facts of groups)
-    for (const step of new Set(listSteps(facts))) counts.set(step, (counts.get(step) ?? 0) + 1);
-  return counts;
-};
+/** Each list has a step once per group. */
+const listGroupSteps = (groups: readonly GroupFacts[]) =>
+  listByKey(
+    groups.flatMap((facts) => [...new Set(listSteps(facts))]),
+    (step) => step,
+  );
 
 /** Log probabilities are most of the bytes of a choice, and the page does not show them. */
 const omitLogprobs = (json: string) => {

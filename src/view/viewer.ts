@@ -35,11 +35,8 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions): Promise<
   const shown = openShownInput(host);
   const options = { app: createApp(token, shown), port, maxHeaderBytes, trace, elapsed: host.elapsed };
   const server = await listen({ ...options, serverName: "`rollcall view`", address: "127.0.0.1" });
-  const { showProgress, showInput, firstRequest } = shown;
   return {
-    showProgress,
-    showInput,
-    firstRequest,
+    ...shown,
     url: `${server.url}/#token=${token}`,
     async close() {
       shown.end();
