@@ -3,7 +3,6 @@ import type { ProblemDocument } from "../../failure.ts";
 import type { KeyColumn } from "../../output/views.ts";
 import { rewardTolerance } from "../../rollouts/index/sums.ts";
 import { type Compared, findSign } from "../../rollouts/stats/compare.ts";
-import { pluralize } from "../../text/sentences.ts";
 import { formatForDisplay, roundForDisplay } from "../../text/units.ts";
 
 export interface CompareDocument extends Compared {
@@ -68,7 +67,7 @@ export const rowColumns: readonly KeyColumn<Row>[] = [
   { name: "verdict", rank: 0, value: ({ verdict }) => verdict },
 ];
 
-type Judged = Pick<Compared, "reward" | "transitions">;
+type Reward = Compared["reward"];
 
 /** Fewer pairs have no interval. */
 export const minPairs = 3;
@@ -77,36 +76,26 @@ export const minPairs = 3;
 const fewPairs = 20;
 
 /** True if the whole interval is below -`minEffect`. */
-export const isRegression = (reward: Judged["reward"], minEffect: number) => {
+export const isRegression = (reward: Reward, minEffect: number) => {
   const [, high = 0] = reward?.ci95 ?? [];
   return high < -Math.max(minEffect, rewardTolerance);
 };
 
-/** Returns undefined if the differences of all known rewards are finite. */
-export const explainOverflow = ({ reward, transitions }: Judged) => {
-  const known = transitions.filter(({ from, to }) => from !== "failed" && to !== "failed");
-  const count = known.reduce((sum, { prompts }) => sum + prompts, 0) - (reward?.pairs ?? 0);
-  if (count === 0) return undefined;
-  return `the difference of the rewards of ${pluralize(count, "pair")} is outside of the range of 64-bit floats`;
-};
-
 /** True if chance hardly ever makes such a difference. */
-export const isSure = (reward: Judged["reward"]) =>
+export const isSure = (reward: Reward) =>
   findSign(reward) !== 0 && Math.abs(reward?.difference ?? 0) > (reward?.detectable ?? 0);
 
-export const judgeReward = (judged: Judged, minEffect = 0) => {
-  const { reward } = judged;
+export const judgeReward = (reward: Reward, minEffect = 0) => {
   const pairs = reward?.pairs ?? 0;
   const caution =
     pairs < fewPairs && pairs >= minPairs ? ` ${pairs} pairs are few, so this can change with more data.` : "";
   const chance =
     findSign(reward) !== 0 && !isSure(reward) ? " Without a true difference, 1 of 20 comparisons says this." : "";
-  return `${describeReward(judged, minEffect)}${chance}${caution}`;
+  return `${describeReward(reward, minEffect)}${chance}${caution}`;
 };
 
-const describeReward = ({ reward, transitions }: Judged, minEffect: number) => {
-  if (!reward)
-    return `Nothing is compared, because ${explainOverflow({ reward, transitions }) ?? "no pair has rewards"}.`;
+const describeReward = (reward: Reward, minEffect: number) => {
+  if (!reward) return "Nothing is compared, because no pair has comparable rewards.";
   const sign = findSign(reward);
   const { pairs, a, b, difference, ci95, detectable } = reward;
   const change = `${formatForDisplay(a)} → ${formatForDisplay(b)}, difference ${formatSigned(difference)}`;

@@ -26,11 +26,9 @@ import {
   type ChangedPair,
   type CompareDocument,
   documentKeys,
-  explainOverflow,
   isRegression,
   judgeReward,
   listRows,
-  minPairs,
   rowColumns,
 } from "./compare-document.ts";
 import { listSections, reportComparison } from "./compare-page.ts";
@@ -62,7 +60,7 @@ export const printComparison = async (context: Context, typed: CompareOptions) =
   if (others.length > 0) screen.notice(`${typed.b} has errors, too (${adviseToCheck(selectSide(typed, "b"))})`);
   const problems = [...listOwnWarnings(compared), ...results.flatMap((result) => result.problems)];
   const document: CompareDocument = {
-    verdict: judgeReward(compared, typed.minEffect),
+    verdict: judgeReward(compared.reward, typed.minEffect),
     ...compared,
     changed: await describePairs(datasets, comparison, typed),
     warnings: toWarningDocuments(problems),
@@ -142,9 +140,9 @@ const listSteps = ({ steps }: Comparison, names: Pick<CompareOptions, "a" | "b">
 
 /** Returns what the numbers do not show. A page has more. */
 const listPairNotes = (comparison: Comparison, typed: CompareOptions, format: Screen["format"]): readonly string[] => {
-  const { compared, changes, overflowingMetrics, pairing } = comparison;
-  const { paired, without_prompt, reward, reward_of_all } = compared;
-  const unit = pairing.name === undefined ? "prompt" : `value of ${pairing.name}`;
+  const { compared, changes, pairName } = comparison;
+  const { paired, without_prompt, reward_of_all } = compared;
+  const unit = pairName === undefined ? "prompt" : `value of ${pairName}`;
   const means = Object.entries(reward_of_all).map(
     ([side, mean]) => `${side} ${mean === null ? "none" : formatForDisplay(mean)}`,
   );
@@ -152,9 +150,7 @@ const listPairNotes = (comparison: Comparison, typed: CompareOptions, format: Sc
   const otherPrompts = describeOtherPrompts(compared);
   if (otherPrompts !== undefined && format !== "table") notes.push(otherPrompts);
   if (paired > 0 && typed.pairBy === undefined)
-    notes.push(
-      `the pairs are ${pairing.name === undefined ? "prompts" : `values of the key ${pairing.name}`}: ${paired}`,
-    );
+    notes.push(`the pairs are ${pairName === undefined ? "prompts" : `values of the key ${pairName}`}: ${paired}`);
   if (paired > 0 && without_prompt > 0) {
     const unknown = pluralize(without_prompt, "trajectory", "trajectories");
     notes.push(
@@ -165,21 +161,15 @@ const listPairNotes = (comparison: Comparison, typed: CompareOptions, format: Sc
     const isFailed = changes.length > 0;
     const reason = isFailed ? "all rollouts of each common task failed in an input" : `no ${unit} is in both inputs`;
     const key = typed.pairBy === undefined ? "a key" : "another key";
-    const advice = isFailed ? "" : `. To pair by ${key}, pass --pair-by ${pairing.candidate ?? "<key>"}`;
+    const advice = isFailed ? "" : `. To pair by ${key}, pass --pair-by <key>`;
     notes.push(`${reason}, so nothing is compared. The mean rewards are ${means.join(", ")}${advice}`);
   }
-  const overflow = explainOverflow(compared);
-  if (overflow) notes.push(`${overflow}, so ${reward ? "the mean excludes it" : "no reward is compared"}`);
-  if (overflowingMetrics.length > 0)
-    notes.push(
-      `these metrics exclude pairs whose difference is outside of the range of 64-bit floats: ${formatList(overflowingMetrics)}`,
-    );
   return [...notes, ...listExceptionNotes(compared, typed), ...listSteps(comparison, typed)];
 };
 
 const describePairs = async (
   { a, b }: Datasets,
-  { changed, pairing }: Comparison,
+  { changed, pairName }: Comparison,
   { limit, groupBy }: CompareOptions,
 ) => {
   const described: ChangedPair[] = [];
@@ -187,7 +177,7 @@ const describePairs = async (
     if (!means) continue;
     const { prompt, key: ofPrompt } = readPairPromptAndKey([a, b], pair, groupBy);
     described.push({
-      key: pairing.name === undefined ? ofPrompt : formatKeyText(pair.key),
+      key: pairName === undefined ? ofPrompt : formatKeyText(pair.key),
       prompt,
       ...means,
       at_a: await formatTrajectoryPosition(a, pair.a.first),
@@ -199,20 +189,16 @@ const describePairs = async (
 
 const maxFallen = 3;
 
-/** @throws Failure `run-is-worse`, `pairs-missing`, `interval-unknown` */
+/** @throws Failure `run-is-worse`, `pairs-missing` */
 const requireEqual = (document: CompareDocument, typed: CompareOptions) => {
   const { reward, changed } = document;
   const { minEffect = 0, pairBy, a, b } = typed;
   if (!reward?.ci95) {
-    const hasPairs = (reward?.pairs ?? 0) >= minPairs;
-    const overflow = hasPairs ? "the rewards are too large for an interval" : explainOverflow(document);
-    const scale = { hint: "scale the rewards of both runs to a smaller range" };
-    if (overflow) throw new Failure("invalid_input", "interval-unknown", overflow, scale);
     const hint =
       pairBy === undefined
-        ? "compare runs of the same prompts, or pair them by a key with --pair-by"
-        : "pass a key to --pair-by whose values both inputs have";
-    const message = `${pluralize(reward?.pairs ?? 0, "pair")} with rewards, and a comparison needs three`;
+        ? "compare runs of at least three equal prompts, or pair them by a key with --pair-by"
+        : "pass a key to --pair-by of which both inputs have at least three values";
+    const message = `the rewards of ${pluralize(reward?.pairs ?? 0, "pair")} have no interval`;
     throw new Failure("invalid_input", "pairs-missing", message, { hint });
   }
   if (!isRegression(reward, minEffect)) return;

@@ -42,20 +42,15 @@ export const pairByKey = (name: string): Pairing => ({ name, columnOf: ({ by }) 
 
 const pairByPrompt: Pairing = { name: undefined, columnOf: ({ prompt }) => prompt };
 
-/**
- * Pairs by a recorded key that all trajectories have, if each common value stands for one prompt or an unknown one.
- * `candidate` is a key with common values that stand for several prompts.
- */
+/** Pairs by a recorded key that all trajectories have, if each common value stands for one prompt or an unknown one. */
 export const choosePairing = async (a: Dataset, b: Dataset, breaks: Breaks) => {
   let best: { pairing: Pairing; common: number } = { pairing: pairByPrompt, common: 0 };
-  let candidate: string | undefined;
   for (const name of groupKeyNames) {
     const columnOf = ({ tasks }: FactColumns) => tasks.get(name);
     const [common, isUnique] = await compareKeys([a, b], { name, columnOf }, breaks);
     if (isUnique && common > best.common) best = { pairing: { name, columnOf }, common };
-    if (common > 0) candidate ??= name;
   }
-  return { pairing: best.pairing, candidate };
+  return best.pairing;
 };
 
 /** Returns the number of common keys, and whether each stands for at most one known prompt. */

@@ -35,9 +35,8 @@ export interface Comparison {
   readonly changes: readonly Changed[];
   /** The pairs with other rewards, by the size of their difference. */
   readonly changed: readonly Changed[];
-  /** The names of the metrics without the pairs whose difference is outside of the range of doubles. */
-  readonly overflowingMetrics: readonly string[];
-  readonly pairing: Readonly<Record<"name" | "candidate", string | undefined>>;
+  /** The key that pairs the rollouts. Without a name, pairs are prompts. */
+  readonly pairName: string | undefined;
 }
 
 type NamedDifference = PairedDifference & Chance & { readonly name: string };
@@ -64,8 +63,7 @@ interface ComparisonOptions extends StatsOptions {
 export const compareDatasets = async (a: Dataset, b: Dataset, given: ComparisonOptions): Promise<Comparison> => {
   const { pairBy, signal, ...options } = given;
   const breaks = new Breaks(signal);
-  const { pairing, candidate } =
-    pairBy === undefined ? await choosePairing(a, b, breaks) : { pairing: pairByKey(pairBy), candidate: undefined };
+  const pairing = pairBy === undefined ? await choosePairing(a, b, breaks) : pairByKey(pairBy);
   const sides: Sides = { a: await openSide(a, pairing, breaks), b: await openSide(b, pairing, breaks) };
   const counts = await countPools(sides, options, breaks);
   const rewards = new PairedValues();
@@ -91,7 +89,7 @@ export const compareDatasets = async (a: Dataset, b: Dataset, given: ComparisonO
     rewards.add(a.mean, b.mean);
   }
   const size = ({ means }: Changed) => Math.abs(means?.difference ?? 0);
-  const { metrics, overflowing } = await compareMetrics(sides, counts, breaks);
+  const metrics = await compareMetrics(sides, counts, breaks);
   const changed = changes.filter((change) => size(change) > rewardTolerance);
   const reward = compareRewards(rewards, changes);
   const divisions = causes.compareDivisions(sides, changes);
@@ -125,8 +123,7 @@ export const compareDatasets = async (a: Dataset, b: Dataset, given: ComparisonO
     steps: causes.findSteps(sides),
     changes,
     changed: await sortWithBreaks(changed, (x, y) => size(y) - size(x), breaks),
-    overflowingMetrics: overflowing,
-    pairing: { name: pairing.name, candidate },
+    pairName: pairing.name,
   };
 };
 
@@ -233,7 +230,7 @@ const compareMetrics = async ({ a, b }: Sides, { pairs, isPaired }: Pairs, break
     if (breaks.isDue()) await breaks.take();
     compared.push(difference);
   }
-  return { metrics: compared.length === 0 ? null : compared, overflowing: values.overflowing.sort(compareTexts) };
+  return compared.length === 0 ? null : compared;
 };
 
 const readMetrics = ({ facts }: Side, { rows }: Pool) => {

@@ -170,16 +170,12 @@ export const adjustChances = (all: readonly Chance[]) => {
 export class PairedValues {
   readonly #a = new NumberColumn();
   readonly #b = new NumberColumn();
-  /** True if a pair is left out, because its difference is outside of the range of doubles. */
-  overflows = false;
 
-  /** Ignores a pair without both values. */
+  /** Ignores a pair without both values, and one whose difference is outside of the range of doubles. */
   add(a: number | null, b: number | null) {
-    if (a === null || b === null) return;
-    if (Number.isFinite(b - a)) {
-      this.#a.push(a);
-      this.#b.push(b);
-    } else this.overflows = true;
+    if (a === null || b === null || !Number.isFinite(b - a)) return;
+    this.#a.push(a);
+    this.#b.push(b);
   }
 
   /** Adds zeros up to a number of pairs. */
@@ -219,10 +215,6 @@ export class NamedPairs<Name> {
   /** In the order of their first use. */
   get names() {
     return [...this.#values.keys()];
-  }
-
-  get overflowing() {
-    return this.names.filter((name) => this.of(name).overflows);
   }
 
   /** Leaves out names without a pair. */
