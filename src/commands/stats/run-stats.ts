@@ -65,11 +65,7 @@ const noteDivisions = (screen: Screen, dataset: Dataset) => {
   screen.notice(`one mean is over several values of ${names.join(" and ")}: to compare them, pass ${advice}`);
 };
 
-const noteStats = (
-  { screen }: Context,
-  { whole, exceptionsWithoutValue }: DatasetStats,
-  typed: StatsCommandOptions,
-) => {
+const noteStats = ({ screen }: Context, { whole }: DatasetStats, typed: StatsCommandOptions) => {
   const { reward, solved, exceptions } = whole;
   const counted = pluralize(exceptions, "exception");
   if (exceptions > 0 && typed.exceptionsAs === undefined)
@@ -82,10 +78,6 @@ const noteStats = (
     screen.notice(
       `each reward is far above ${solved.at} (the lowest is ${reward.min}), so each group is solved: set --pass`,
     );
-  if (exceptionsWithoutValue > 0) {
-    const unknown = `${pluralize(exceptionsWithoutValue, "exception")} without the key ${typed.by}`;
-    screen.notice(`${unknown} in groups with several of its values: --by counts them under no value`);
-  }
 };
 
 const printResult = async (

@@ -16,8 +16,6 @@ export interface DatasetStats {
   readonly rewards: Float64Array;
   /** In natural order. The value is JSON; undefined for trajectories without the key. */
   readonly byValue: readonly Readonly<{ value: string | undefined; stats: Stats }>[];
-  /** Exceptions without the key in groups with several values. */
-  readonly exceptionsWithoutValue: number;
 }
 
 /** A list of more values is not readable. */
@@ -38,14 +36,13 @@ export const computeStats = async (dataset: Dataset, given: SplitOptions): Promi
   const whole = new StatsSlice(facts, options);
   const slices = new Map<number, StatsSlice>();
   const names = by === "file" ? new Names() : facts.by.names;
-  let exceptionsWithoutValue = 0;
   for (const group of groups.valid()) {
     const all = { rows: groups.rowsOf(group), exceptions: groups.exceptionsOf(group) };
     await addGroup(whole, all, breaks);
     if (by === undefined) continue;
     if (breaks.isDue(all.exceptions === 0 ? 0 : groups.bytesOf(group))) await breaks.take();
-    let divided: Divided = { byNumber: new Map(), withoutValue: 0 };
-    if (by === "file") divided.byNumber.set(names.numberOf(JSON.stringify(findFileOfGroup(dataset, group))), all);
+    let divided = new Map<number, GroupPart>();
+    if (by === "file") divided.set(names.numberOf(JSON.stringify(findFileOfGroup(dataset, group))), all);
     else {
       const failed = all.exceptions > 0 ? await readExceptionKeys(dataset, group, by) : [];
       divided = divideGroup(
@@ -54,8 +51,7 @@ export const computeStats = async (dataset: Dataset, given: SplitOptions): Promi
         failed.map((key) => names.numberOf(key)),
       );
     }
-    exceptionsWithoutValue += divided.withoutValue;
-    for (const [number, part] of divided.byNumber) {
+    for (const [number, part] of divided) {
       const slice = slices.get(number) ?? new StatsSlice(facts, options);
       slices.set(number, slice);
       if (slices.size > maxValues) throw tooManyValues(by, maxValues);
@@ -66,7 +62,7 @@ export const computeStats = async (dataset: Dataset, given: SplitOptions): Promi
   for (const [number, slice] of slices) byValue.push({ value: names.at(number), stats: await slice.compute(breaks) });
   const compare = (a: (typeof byValue)[number], b: typeof a) => compareKeyTexts(a.value, b.value);
   const sorted = await sortWithBreaks(byValue, compare, breaks);
-  return { whole: await whole.compute(breaks), rewards: whole.sortRewards(), byValue: sorted, exceptionsWithoutValue };
+  return { whole: await whole.compute(breaks), rewards: whole.sortRewards(), byValue: sorted };
 };
 type GroupPart = Readonly<{ rows: readonly number[]; exceptions: number }>;
 
@@ -80,11 +76,11 @@ const addGroup = async (slice: StatsSlice, { rows, exceptions }: GroupPart, brea
   }
 };
 
-/** Parts by the number of their value, and the number of exceptions without a value. */
-type Divided = Readonly<{ byNumber: Map<number, GroupPart>; withoutValue: number }>;
-
-/** An exception without the key, whose number is 0, counts where all trajectories of its group do. */
-const divideGroup = (rows: readonly number[], column: TextColumn, failed: readonly number[]): Divided => {
+/**
+ * Returns parts by the number of their value. An exception without the key, whose number is 0, counts where all
+ * trajectories of its group do.
+ */
+const divideGroup = (rows: readonly number[], column: TextColumn, failed: readonly number[]) => {
   const byNumber = new Map<number, { rows: number[]; exceptions: number }>();
   const partOf = (number: number) => {
     const part = byNumber.get(number) ?? { rows: [], exceptions: 0 };
@@ -95,7 +91,7 @@ const divideGroup = (rows: readonly number[], column: TextColumn, failed: readon
   const [first = 0, ...others] = byNumber.keys();
   const common = others.length === 0 ? first : 0;
   for (const number of failed) partOf(number || common).exceptions++;
-  return { byNumber, withoutValue: others.length === 0 ? 0 : failed.filter((number) => number === 0).length };
+  return byNumber;
 };
 const natural = new Intl.Collator("en", { numeric: true });
 
