@@ -58,25 +58,31 @@ export const reportGroupProblems = async (
 const findCommonLacks = async (dataset: IndexedGroups, breaks: Breaks, isTrained: boolean): Promise<NotedLacks> => {
   const { groups, scan, sources } = dataset;
   const [others, sizes] = [new Uint8Array(sources.length), new Uint8Array(sources.length)];
-  const equal = new Uint32Array(sources.length);
+  const [counts, equal] = [new Uint32Array(sources.length), new Uint32Array(sources.length)];
   for (let group = 0; group < groups.count; group++) {
     if (breaks.isDue()) await breaks.take();
     const size = groups.trajectoriesOf(group);
     const file = scan.parts.columns.source.at(groups.firstOf(group));
     const isEqual = size > 1 && groups.isValid(group) && hasZeroVariance(dataset, group);
+    counts[file] = (counts[file] ?? 0) + 1;
     if (isEqual) equal[file] = (equal[file] ?? 0) + 1;
     const isOther = (size > 1 && !isEqual) || (size === 0 && groups.exceptionsOf(group) === 0);
     if (isOther || !groups.isValid(group)) others[file] = 1;
     else sizes[file] = (sizes[file] ?? 0) | (1 << Math.min(size, 2));
   }
-  const listFiles = (size: number) =>
-    new Set([...sizes.keys()].filter((file) => !others[file] && sizes[file] === 1 << size));
-  const equalFiles = new Set([...listFiles(2)].filter((file) => !isTrained || (equal[file] ?? 0) > 1));
-  const otherEqual = [...equal].reduce((sum, count, file) => sum + (isTrained || equalFiles.has(file) ? 0 : count), 0);
+  const note = (lack: NotedLacks[number]["lack"], size: number) => {
+    const isOnly = (file: number) => !others[file] && sizes[file] === 1 << size;
+    const files = new Set([...sizes.keys()].filter((file) => isOnly(file) && (size < 2 || (equal[file] ?? 0) > 1)));
+    const count = [...files].reduce((sum, file) => sum + (counts[file] ?? 0), 0);
+    return { lack, files, count, isWhole: count > 0 && count === groups.count };
+  };
+  const count = equal.reduce((sum, one) => sum + one, 0);
+  const isWhole = count > 0 && count === groups.count;
+  const equalGroups = { lack: "zero-variance-group", count, isWhole } as const;
   return [
-    { lack: "zero-variance-group", files: equalFiles, otherParts: otherEqual },
-    { lack: "empty-group", files: listFiles(0) },
-    { lack: "single-trajectory-group", files: listFiles(1) },
+    isTrained ? note("zero-variance-group", 2) : equalGroups,
+    note("empty-group", 0),
+    note("single-trajectory-group", 1),
   ];
 };
 
@@ -85,10 +91,7 @@ export const openGroupReporter = (dataset: IndexedGroups, broken: NotedLacks = [
   const { groups, scan } = dataset;
   const { source } = scan.parts.columns;
   const isNoted = (rule: RuleName, group: number) =>
-    broken.some(
-      ({ lack, files, otherParts = 0 }) =>
-        lack === rule && (otherParts > 0 || files.has(source.at(groups.firstOf(group)))),
-    );
+    broken.some(({ lack, files }) => lack === rule && (files?.has(source.at(groups.firstOf(group))) ?? true));
   return (group) => {
     const trajectories = groups.trajectoriesOf(group);
     if (trajectories === 0) {

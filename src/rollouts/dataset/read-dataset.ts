@@ -2,7 +2,6 @@
 
 import { Breaks } from "../../system/breaks.ts";
 import type { Host } from "../../system/host.ts";
-import { findNearest } from "../../text/nearest.ts";
 import type { MeasuredKeys } from "../check/measure.ts";
 import { listCustomKeys } from "../check/trajectory.ts";
 import type { Conversion } from "../formats/convert-inputs.ts";
@@ -247,7 +246,7 @@ const checkGroupKey = async (read: IndexedGroups, groupBy: readonly string[], br
     for (const { source, linesWithout } of uses) datasetProblems.reportMissingKeys(read, { source, linesWithout, key });
     return joined;
   }
-  const others = orderByNearness(key, known.filter(isOneKey)).slice(0, maxNamedKeys);
+  const others = known.filter(isOneKey).slice(0, maxNamedKeys);
   problems.replaceWithError("group-key-missing", { key, others }, locateOnlySource(sources));
   const isConverted = new Set(uses.map(({ source }) => source));
   for (let group = 0; group < groups.count; group++) {
@@ -258,11 +257,6 @@ const checkGroupKey = async (read: IndexedGroups, groupBy: readonly string[], br
 
 /** `--group-by` separates keys by commas. */
 const isOneKey = (name: string) => name.trim() !== "" && !name.includes(",") && name.length <= maxNameLength;
-
-const orderByNearness = (key: string, names: readonly string[]) => {
-  const nearest = findNearest(key, names);
-  return nearest === undefined ? names : [nearest, ...names.filter((name) => name !== nearest)];
-};
 
 const locateOnlySource = ([first, ...others]: readonly Source[]) =>
   !first || others.length > 0 || filesOf(first).length > 1 ? {} : { file: fileOf(first) };

@@ -105,6 +105,7 @@ describe("a problem of a dataset", () => {
       ],
       [
         "1:1 trajectories.0.messages_and_choices ",
+        "1:2 trajectories.0.messages_and_choices ",
         "2:1 trajectories.1.messages_and_choices ",
         "2:2 messages_and_choices ",
       ],
@@ -153,10 +154,10 @@ it.each([
   [rollout(0), "add a group key to every trajectory, or omit --group-by"],
   [
     rollout(0, { task: 1, "a,b": 1, " ": 1, tusk: 2, metadata: { uid: "u", ["x".repeat(61)]: 1 } }),
-    "pass --group-by tusk or task or uid, or a path such as info.prompt_id",
+    "pass --group-by task or tusk or uid, or a path such as info.prompt_id",
   ],
   [chat({ task: 1, metadata: { uid: "u" } }), "pass --group-by task or uid, or a path such as info.prompt_id"],
-])("a key that no trajectory has gets the nearest and the other keys as advice (row %$)", async (row, advice) => {
+])("a key that no trajectory has gets the other keys as advice (row %$)", async (row, advice) => {
   const { problems } = await check([[row]], "--group-by", "tuskx");
   expect(problems).toMatchObject([{ rule: "group-key-missing", severity: "error", advice, file: "1" }]);
 });
@@ -183,31 +184,33 @@ it.each<[kinds: string, note: string | undefined, ...args: readonly string[]]>([
   ["bare", "the input has no log probabilities"],
   ["scored", undefined],
   ["bare bare", "the input has no log probabilities"],
-  ["bare scored bare", "1, 3 have no log probabilities"],
-  ["bare bare bare bare bare scored", "1, 2, 3 and 2 more have no log probabilities"],
-  ["bare single", "1 has no log probabilities, and 2 has one trajectory in each group"],
+  ["bare scored bare", "2 of 3 groups have no log probabilities"],
+  ["bare single", "1 of 3 groups have no log probabilities, and 2 of 3 groups have one trajectory"],
   ["bareSingle bareSingle", "the input has no log probabilities and one trajectory in each group"],
-  ["failed scored", "1 has only failures"],
+  ["failed scored", "1 of 2 groups have only failures"],
   ["small", undefined],
-  ["mixed bare", "2 has no log probabilities, and 1 of the other groups have no log probabilities"],
-])("a note names the files whose rollouts all lack something: %s", async (kinds, note, ...args) => {
-  const turn = (reward: number, more: object) => rollout(reward, {}, [user("q"), choice(`${reward}`, more)]);
-  const [scored, failure] = [{ logprobs: { content: [{}] } }, { type: "E", message: "m" }];
-  const files: Readonly<Record<string, (at: number) => readonly object[]>> = {
-    bare: (at) => [group(turn(at, {}), turn(at + 0.5, {}))],
-    scored: (at) => [group(turn(at, scored), turn(at + 0.5, scored))],
-    single: (at) => [group(turn(at, scored)), group(turn(at + 0.5, scored))],
-    bareSingle: (at) => [group(turn(at, {})), group(turn(at + 0.5, {}))],
-    failed: () => [{ trajectories: [], exceptions: [failure] }],
-    small: (at) => [group(turn(at, scored)), { trajectories: [], exceptions: [failure] }],
-    mixed: (at) => [group(turn(at, scored), turn(at + 0.5, {}))],
-  };
-  const { notes } = await check(
-    kinds.split(" ").map((kind, at) => files[kind]?.(at) ?? []),
-    ...args,
-  );
-  expect(notes).toEqual(note === undefined ? [] : [note]);
-});
+  ["mixed bare", "2 of 2 groups have no log probabilities"],
+])(
+  "a note counts what lacks something, also the groups of files that all lack it: %s",
+  async (kinds, note, ...args) => {
+    const turn = (reward: number, more: object) => rollout(reward, {}, [user("q"), choice(`${reward}`, more)]);
+    const [scored, failure] = [{ logprobs: { content: [{}] } }, { type: "E", message: "m" }];
+    const files: Readonly<Record<string, (at: number) => readonly object[]>> = {
+      bare: (at) => [group(turn(at, {}), turn(at + 0.5, {}))],
+      scored: (at) => [group(turn(at, scored), turn(at + 0.5, scored))],
+      single: (at) => [group(turn(at, scored)), group(turn(at + 0.5, scored))],
+      bareSingle: (at) => [group(turn(at, {})), group(turn(at + 0.5, {}))],
+      failed: () => [{ trajectories: [], exceptions: [failure] }],
+      small: (at) => [group(turn(at, scored)), { trajectories: [], exceptions: [failure] }],
+      mixed: (at) => [group(turn(at, scored), turn(at + 0.5, {}))],
+    };
+    const { notes } = await check(
+      kinds.split(" ").map((kind, at) => files[kind]?.(at) ?? []),
+      ...args,
+    );
+    expect(notes).toEqual(note === undefined ? [] : [note]);
+  },
+);
 
 it("a note counts the groups that --group-by joins across files", async () => {
   const files = [
