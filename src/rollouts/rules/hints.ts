@@ -1,17 +1,9 @@
 /** Suggests fixes for missing fields and wrong types. */
 
 import { isObject, type JsonObject, parseJson } from "../../json/json-bytes.ts";
-import { findNearest } from "../../text/nearest.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
-import { answerColumns, findRewardColumns } from "./names.ts";
+import { answerColumns, findRewardColumns, otherColumn } from "./names.ts";
 import { maxNameLength, shortenName } from "./positions.ts";
-
-const fieldAliases: Readonly<Record<string, string>> = {
-  messages_and_choices: "messages conversation conversations messages_and_choice choices turns chat history",
-  reward: "rewards score scores return total_reward final_reward episode_reward reward_score",
-  trajectories: "trajectory rollouts samples group",
-  trajectory_groups: "groups data",
-};
 
 const hasAny = (value: unknown, ...keys: readonly string[]): value is JsonObject =>
   isObject(value) && keys.some((key) => Object.hasOwn(value, key));
@@ -36,15 +28,12 @@ export const isNotTrajectory = (holder: unknown) =>
   !hasAny(holder, "messages_and_choices") &&
   (suggestForWrongLevel(holder) !== undefined || suggestForRow(holder) !== undefined);
 
+/** Returns the only member whose value fits. */
 const findAlias = (field: string, holder: JsonObject) => {
-  const fits = (name: string) => Object.hasOwn(holder, name) && fitsField(field, holder[name]);
-  const known = fieldAliases[field]?.split(" ").find(fits);
-  // Too many keys resemble a short field name.
-  if (known !== undefined || field.length < 8) return known;
-  return findNearest(
-    field,
-    Object.keys(holder).filter((name) => name.length <= maxNameLength && fits(name)),
-  );
+  const fits = (name: string) => name.length <= maxNameLength && fitsField(field, holder[name]);
+  const names = Object.keys(holder).filter((name) => fits(name) && !otherColumn.test(name));
+  const [alias, ...others] = field === "reward" ? findRewardColumns(names) : names;
+  return others.length === 0 ? alias : undefined;
 };
 
 const isTurn = ({ role, message }: JsonObject) => typeof role === "string" || isObject(message);
@@ -53,8 +42,8 @@ const isTurn = ({ role, message }: JsonObject) => typeof role === "string" || is
 const fitsField = (field: string, value: unknown) => {
   if (field === "reward") return typeof value === "number";
   if (field === "messages_and_choices") return areObjects(value) && value.every(isTurn);
-  if (field === "trajectories") return areObjects(value) && value.every((one) => hasAny(one, "messages_and_choices"));
-  return field !== "trajectory_groups" || (areObjects(value) && value.every((one) => hasAny(one, "trajectories")));
+  const element = field === "trajectories" ? "messages_and_choices" : "trajectories";
+  return areObjects(value) && value.every((one) => hasAny(one, element));
 };
 
 const suggestForWrongLevel = ({ trajectories, role }: JsonObject) => {

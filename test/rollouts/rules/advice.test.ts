@@ -65,7 +65,7 @@ describe("the advice for a value without messages_and_choices", () => {
 });
 
 it.each([
-  ["messages_and_choices", turns, "messages conversation conversations messages_and_choice choices turns chat history"],
+  ["messages_and_choices", turns, "messages conversation conversations messages_and_choice choices turns chat"],
   ["trajectories", [{ messages_and_choices: [] }], "trajectory rollouts samples group"],
   ["trajectory_groups", [{ trajectories: [] }], "groups data"],
 ])("a key that means %s can be renamed if its value fits", (field, value, names) => {
