@@ -1,7 +1,7 @@
 /** Runs the verbs of `rollcall ledger` (guarantees.md). */
 
 import { Failure, isFailure, toProblemDocument } from "../../failure.ts";
-import { type Entry, type EntryFilter, findResent, formatState, isLogged } from "../../logging/ledger/entries.ts";
+import { type Entry, type EntryFilter, formatState } from "../../logging/ledger/entries.ts";
 import { formatUpgrade } from "../../logging/ledger/failures.ts";
 import { openExistingLedger } from "../../logging/ledger/ledger.ts";
 import type { Verification } from "../../logging/send/verify-ledger.ts";
@@ -59,11 +59,7 @@ export const resolveRequests = async (context: Context, typed: ResolveOptions) =
         ? `the outcome of ${id} is known (${formatState(state)})`
         : `the ledger has no request ${id}${searched}`;
     });
-    const areLogged = unresolvable.every((id) => isLogged(states.get(id) ?? "unknown"));
-    const hint =
-      resend && areLogged
-        ? "run your `rollcall log` command with --resend-logged to log the groups of a logged request again"
-        : `list the ids of the requests with ${formatLedgerCommand("status", ledgerArgs)}`;
+    const hint = `list the ids of the requests with ${formatLedgerCommand("status", ledgerArgs)}`;
     const message = `nothing was changed: ${reasons.join(", ")}`;
     throw new Failure("not_found", "no-such-request", message, { hint });
   }
@@ -130,15 +126,14 @@ const printEntries = async (
   screen: Screen,
   { entries, counts }: { entries: readonly Entry[]; counts: Verification["counts"] | null },
 ) => {
-  const resent = findResent(entries);
-  const document = { groups: counts, entries: entries.map((entry) => toEntryDocument(entry, resent.has(entry.id))) };
+  const document = { groups: counts, entries: entries.map(toEntryDocument) };
   await printObjects(screen, document, { member: "entries", columns: listEntryColumns(screen) });
 };
 
-const toEntryDocument = (entry: Entry, isResent: boolean) => {
+const toEntryDocument = (entry: Entry) => {
   const { id, state, groups, bytes, input, attempts, status, cause, firstTried, lastTried, calls } = entry;
   const { model: model_id, split, batch, destination, account } = entry.scope;
-  const request = { id, state: isResent ? ("resent" as const) : state, model_id, split, batch, groups, bytes, input };
+  const request = { id, state, model_id, split, batch, groups, bytes, input };
   const times = { first_tried: formatIsoTime(firstTried), last_tried: formatIsoTime(lastTried) };
   return { ...request, destination, account, attempts, ...times, status, cause, calls };
 };
@@ -150,7 +145,7 @@ const listEntryColumns = ({ format }: Screen): readonly EntryColumn[] => [
   {
     name: "state",
     rank: 0,
-    cell: ({ state }) => (state === "resent" ? "sent again" : formatState(state)),
+    cell: ({ state }) => formatState(state),
     tag: ({ state }) => (state === "unknown" ? { text: "(resolve)", tone: "warning" } : undefined),
   },
   { name: "groups", rank: 2, align: "right" },
@@ -233,12 +228,7 @@ const listLedgerArgs = ({ flags }: Context, { ledger }: LocationOptions) => [
 const compareFiles = async (context: Context, typed: FileOptions, options: { isPerScope: boolean }) => {
   const settings = await readEffectiveSettings(context);
   const ledgerArgs = listLedgerArgs(context, typed);
-  const dataset = await readRollouts(context, typed, { settings, split: typed.split }).catch((thrown: unknown) => {
-    // The word may be the id of a request.
-    const isMissing = isFailure(thrown, "invalid-input") && thrown.details.problems?.[0]?.rule === "file-not-found";
-    if (!isMissing || !typed.file.every((name) => /^r\d+$/.test(name))) throw thrown;
-    throw thrown.withDetails({ hint: `list the requests with ${formatLedgerCommand("status", ledgerArgs)}` });
-  });
+  const dataset = await readRollouts(context, typed, { settings, split: typed.split });
   await printWarnings(context, dataset, listSkippedFiles(dataset));
   const { failure } = composeCheckResult(dataset);
   if (dataset.groups.count === 0 && failure) throw failure;

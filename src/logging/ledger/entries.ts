@@ -31,21 +31,7 @@ export const ledgerStates = [
 
 export type EntryState = (typeof ledgerStates)[number];
 
-export const formatState = (state: EntryState) => (state === "released" ? "to resend" : state.replace("_", " "));
-
-/** Returns the ids of released requests whose groups are all in other requests. */
-export const findResent = (entries: readonly Entry[]): ReadonlySet<string> => {
-  const toKeys = ({ scope, dedupKeys }: Entry) => {
-    const keys: string[] = [];
-    for (let at = 0; at < dedupKeys.length; at += dedupKeyBytes)
-      keys.push(hashScope(scope) + Buffer.from(dedupKeys.subarray(at, at + dedupKeyBytes)).toString("hex"));
-    return keys;
-  };
-  const released = new Map(entries.flatMap((entry) => (entry.state === "released" ? [[entry.id, toKeys(entry)]] : [])));
-  const others = released.size === 0 ? [] : entries.filter(({ id }) => !released.has(id));
-  const sent = new Set(others.flatMap(toKeys));
-  return new Set([...released].flatMap(([id, keys]) => (keys.every((key) => sent.has(key)) ? id : [])));
-};
+export const formatState = (state: EntryState) => state.replace("_", " ");
 
 export const isLogged = (state: EntryState) => state === "logged" || state === "assumed_logged";
 
