@@ -132,14 +132,13 @@ const formatMessage = ({ path = [], from, column, message }: Problem) => {
 };
 
 /** For consecutive positions in the problem's file, shows the file once. */
-const formatOthers = ({ file, others }: Problem) => {
+const formatOthers = ({ file = "", others }: Problem) => {
   if (!others) return "";
   const { count, positions } = others;
-  const isOwn = (position = "") => position.startsWith(`${file}:`);
+  const own = `${formatInputName(file)}:`;
+  const isOwn = (position = "") => position.startsWith(own);
   const shown = positions.map((position, at) =>
-    isOwn(position) && isOwn(positions[at - 1])
-      ? position.slice(`${file}:`.length)
-      : position.replace(/^-(?=:|$)/, formatInputName),
+    isOwn(position) && isOwn(positions[at - 1]) ? position.slice(own.length) : position,
   );
   const list = shown.length === 0 ? "" : `: ${shown.join(", ")}${count > shown.length ? ", …" : ""}`;
   return `and ${count} more${list}`;

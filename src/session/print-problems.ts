@@ -10,7 +10,7 @@ import { findText, readRange, type Source } from "../rollouts/input/source.ts";
 import { redactSecrets } from "../rollouts/rules/known-secrets.ts";
 import type { RuleCount } from "../rollouts/rules/problems.ts";
 import { getRuleSubject } from "../rollouts/rules/rules.ts";
-import { formatInputName, pluralize, toFileArg } from "../text/sentences.ts";
+import { formatInputName, formatPosition, pluralize, toFileArg } from "../text/sentences.ts";
 import { formatCommandLine } from "../text/shell-words.ts";
 
 import type { Context } from "./context.ts";
@@ -117,7 +117,7 @@ export const selectProblems = async (
 const withOthers = (first: Problem, others: readonly Problem[], count: number): Problem => {
   const hasOwnAdvice = others.some(({ advice }) => advice !== first.advice);
   const advice = hasOwnAdvice ? { advice: `${first.advice ?? ""} (here; --json has the advice of each)` } : {};
-  return { ...first, ...advice, others: { count, positions: formatPositions(others, first) } };
+  return { ...first, ...advice, others: { count, positions: formatPositions(first, others) } };
 };
 
 const foldProblems = (problems: readonly Problem[]) => {
@@ -136,23 +136,10 @@ const toErrorKey = ({ rule, message, from, path = [] }: Problem) => {
   return [rule, message, ...field].join(" ");
 };
 
-const formatPositions = (problems: readonly Problem[], shown: Problem) => {
-  const named = problems.slice(0, maxPositions);
-  const fieldOf = ({ path = [] }: Problem) => path.join(".");
-  const lineOf = ({ file, line }: Problem) => `${file ?? "(input)"}:${line}`;
-  const isLineShared = new Set([shown, ...named].map(lineOf)).size <= named.length;
-  const positions = named.flatMap((problem) => {
-    const { file, line, column } = problem;
-    if (line === undefined) return file ?? [];
-    const position = lineOf(problem);
-    if (!isLineShared) return position;
-    if (column !== undefined) return `${position}:${column}`;
-    // Values of a converted record share a line, so a path distinguishes them.
-    const field = fieldOf(problem);
-    if (position === lineOf(shown)) return ["", fieldOf(shown)].includes(field) ? [] : field;
-    return field === "" ? position : `${position} (${field})`;
-  });
-  return [...new Set(positions)];
+/** Omits the position of the shown problem. */
+const formatPositions = (shown: Problem, others: readonly Problem[]) => {
+  const positions = [shown, ...others.slice(0, maxPositions)].map(formatPosition);
+  return [...new Set(positions)].slice(1).filter((position) => position !== "");
 };
 
 /** Bytes on each side of a position; longer than a terminal line and most secrets. */

@@ -288,10 +288,6 @@ describe("a failure with several problems", () => {
       "a.jsonl:3: error: odd value [odd]|  and 4 more: a.jsonl:4, 5, b.jsonl:4, a.jsonl:6",
       { ...atLine, others: others("a.jsonl:4", "a.jsonl:5", "b.jsonl:4", "a.jsonl:6") },
     ],
-    [
-      "a.jsonl:3: error: odd value [odd]|  and 4 more: standard input:4, -a:4, …",
-      { ...atLine, others: others("-:4", "-a:4") },
-    ],
   ])("shows the field and the other positions of a problem: %s", async (lines, problem) => {
     expect((await printed(fail({ problems: [problem] }))).join("|")).toBe(`rollcall: broken|${lines}`);
   });
