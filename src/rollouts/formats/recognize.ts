@@ -118,7 +118,7 @@ const recognizeInput = async (
   { folders, ...options }: FormatOptions & Pick<OpenedInputs, "folders">,
 ): Promise<RecognizedInput> => {
   const head = readHead(source.bytes, sniffedBytes);
-  const [container, error] = [findContainer(head), findFormatError(head, source.name)];
+  const [container, error] = [findContainer(head), findFormatError(head)];
   const data = error?.rule === "not-json" ? error.data : undefined;
   const reject = (reason: Partial<RuleData<"not-json">> | undefined) =>
     data && new UnusableInput("not-json", { ...data, ...reason });

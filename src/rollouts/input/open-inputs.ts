@@ -121,7 +121,7 @@ const openFile = (name: string, { isReopened }: OpenInputOptions) => {
     const bytes = sourceFiles.openDescriptorBytes({ descriptor, name, size });
     const head = sourceFiles.readHead(bytes, sniffedBytes);
     if (findDecompressor(head)) return undefined;
-    checkHead(name, head);
+    checkHead(head);
     // The cached head is short, so most reads notice changes of the file.
     if (isReopened)
       return {
@@ -152,7 +152,7 @@ const isBlank = ({ bytes }: Pick<sourceFiles.Source, "bytes">) => {
 const openStream = async (name: string, stream: Readable, options: SpoolOptions) => {
   const bytes = await spoolStream(stream, options);
   try {
-    checkHead(name, sourceFiles.readHead(bytes, sniffedBytes));
+    checkHead(sourceFiles.readHead(bytes, sniffedBytes));
   } catch (thrown) {
     await bytes.close();
     throw thrown;
@@ -160,9 +160,9 @@ const openStream = async (name: string, stream: Readable, options: SpoolOptions)
   return { name, bytes };
 };
 
-const checkHead = (name: string, head: Buffer) => {
+const checkHead = (head: Buffer) => {
   if (head.length === 0) throw new UnusableInput("input-empty", { isEmpty: true });
-  const error = findContainer(head) ? undefined : findFormatError(head, name);
+  const error = findContainer(head) ? undefined : findFormatError(head);
   if (error) throw error;
 };
 

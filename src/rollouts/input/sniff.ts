@@ -1,5 +1,4 @@
 /** Recognizes the kinds of files by their first bytes. */
-import { formatCommandLine } from "../../text/shell-words.ts";
 import { UnusableInput } from "./failures.ts";
 
 export type Container = "zip" | "parquet";
@@ -31,17 +30,14 @@ const findKind = (head: Uint8Array) => {
 
 export const findContainer = (head: Uint8Array) => findKind(head)?.container;
 
-/** Returns undefined for pipes. */
-export const toLocalFile = (name: string) => (name === "-" ? undefined : name);
-
 const notJson = (kind: string, advice = "convert it to JSON lines with one trajectory or group per line") =>
   new UnusableInput("not-json", { kind, instead: advice });
 
 /** Returns undefined if the file can be JSON. */
-export const findFormatError = (head: Uint8Array, name = "-") => {
+export const findFormatError = (head: Uint8Array) => {
   const [a, b, c, d] = head;
   const latin1 = Buffer.from(head).toString("latin1");
-  const utf16 = (encoding: string) => new UnusableInput("utf-16", { encoding, file: toLocalFile(name) });
+  const utf16 = (encoding: string) => new UnusableInput("utf-16", { encoding });
   if (a === 0 && b === 0 && c === 0xfe && d === 0xff) return utf16("UTF-32BE");
   if (a === 0xff && b === 0xfe) return utf16(c === 0 && d === 0 ? "UTF-32LE" : "UTF-16LE");
   if (a === 0xfe && b === 0xff) return utf16("UTF-16BE");
@@ -51,24 +47,11 @@ export const findFormatError = (head: Uint8Array, name = "-") => {
   if (head.length >= 4 && a !== 0 && b === 0 && c !== 0 && d === 0) return utf16("UTF-16LE");
   if (head.length >= 4 && a === 0 && b !== 0 && c === 0 && d !== 0) return utf16("UTF-16BE");
   if (binaryHead.test(latin1)) return notJson("binary data");
-  return findTextError(latin1.replaceAll("\xef\xbb\xbf", "").trimStart(), name);
+  return findTextError(latin1.replaceAll("\xef\xbb\xbf", "").trimStart());
 };
 
 /** Matches only NUL bytes, or the start of Arrow, HDF5, Avro, SQLite, PDF, pickles and empty zip files. */
 const binaryHead = /^(?:\0+$|ARROW1|\x89HDF|Obj\x01|SQLite format 3|%PDF|\x80\x04\x95|PK\x05\x06)/;
-
-/** A tag whose attributes, if it has any, have values. */
-const markupStart = /^<(?:[?!]|[a-z][\w:.-]*(?:\s*\/?>|\s[^<>]*=))/i;
-
-const csvAdvice = (separator: string, name: string) => {
-  const delimiter = separator === "," ? "" : `, delimiter='${separator === ";" ? ";" : "\\t"}'`;
-  const settings = "sys.stdin.reconfigure(encoding='utf-8-sig'); csv.field_size_limit(2**30)";
-  const rows = `csv.DictReader(sys.stdin${delimiter})`;
-  const script = `import csv,json,sys; ${settings}; [print(json.dumps(row)) for row in ${rows}]`;
-  const file = toLocalFile(name) ?? "rows.csv";
-  const rowsFile = toLocalFile(name) ? `${file.replace(/\.\w+$/, "")}.rows.jsonl` : "rows.jsonl";
-  return `convert it: \`python3 -c "${script}" < ${formatCommandLine([file])} > ${formatCommandLine([rowsFile])}\``;
-};
 
 /** Matches JSON after the first line, but not a Markdown link. */
 const jsonLine = /\n[^\S\n]*(?:\{|\[\s*(?:[[{\]"\d-]|$))/;
@@ -76,18 +59,17 @@ const jsonLine = /\n[^\S\n]*(?:\{|\[\s*(?:[[{\]"\d-]|$))/;
 /** Matches lines that are neither JSON nor values of Python. */
 const proseLine = /^[ \t]*(?![-{}[\]",:\d]|(?:true|false|none|null|nan|infinity)\b)\S/gim;
 
-const findTextError = (text: string, name: string) => {
-  const columns = (separator: string) =>
-    notJson(separator === "\t" ? "tab-separated text" : "CSV", csvAdvice(separator, name));
+const findTextError = (text: string) => {
+  const table = notJson(
+    "CSV or tab-separated text",
+    "convert it to JSON lines, for example with csv.DictReader and json.dumps in Python",
+  );
   // Tab-separated values are not quoted, so a row can begin like JSON.
-  if (/^[\w .-]+(?:\t[\w .-]+)+\r?\n/.test(text)) return columns("\t");
+  if (/^[\w .-]+(?:\t[\w .-]+)+\r?\n/.test(text)) return table;
   if (jsonLine.test(text)) return undefined;
-  if (markupStart.test(text)) return notJson("XML or HTML");
-  if (text.startsWith("<")) return notJson("data that is not JSON");
-  if (/^(?:---\s|- [\w"']|[a-z_][\w-]*:(?:\s|$))/i.test(text)) return notJson("YAML");
+  if (/^(?:<|---\s|- [\w"']|[a-z_][\w-]*:(?:\s|$))/i.test(text)) return notJson("data that is not JSON");
   if (/^(?:nan|-?infinity|true|false|null|none)\b/i.test(text)) return undefined;
-  const [, separator] = /^(?:[a-z_][\w .-]*|"[^"\n]*")([,;\t])(?=[^\n]*\n[^\n]*(?:"|\1)|[\w"]|$)/i.exec(text) ?? [];
-  if (separator) return columns(separator);
+  if (/^(?:[a-z_][\w .-]*|"[^"\n]*")([,;\t])(?=[^\n]*\n[^\n]*(?:"|\1)|[\w"]|$)/i.test(text)) return table;
   const isLink = /^\[[^"\n]*\]\(/.test(text);
   const isProse = isLink || (!/^[{["]/.test(text) && (text.match(proseLine)?.length ?? 0) > 1);
   return isProse ? notJson("data that is not JSON") : undefined;

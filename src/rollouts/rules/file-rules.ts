@@ -121,15 +121,9 @@ export const fileRules = {
         : "name a file with a group or a trajectory on each line",
     about: "The input has no group, so there is nothing to check or log.",
   }),
-  "utf-16": errorOfInput<{ encoding: string; file: string | undefined }>({
+  "utf-16": errorOfInput<{ encoding: string }>({
     message: ({ encoding }) => `the file is ${encoding}, not UTF-8`,
-    advice: ({ encoding, file }) => {
-      const command = ["iconv", "-f", encoding, "-t", "UTF-8"];
-      if (file === undefined) return `convert it: \`${formatCommandLine(command)}\``;
-      const converted = file.replace(/(?=\.\w+$)|$/, ".utf-8").replace(/\.utf-8$/, ".utf-8.jsonl");
-      const line = `${formatCommandLine([...command, toFileArg(file)])} > ${formatCommandLine([converted])}`;
-      return `convert it, and pass the new file: \`${line}\``;
-    },
+    advice: ({ encoding }) => `convert it to UTF-8, for example with iconv -f ${encoding} -t UTF-8`,
     about: "JSON is UTF-8. PowerShell's `>` and some editors write UTF-16.",
   }),
   "not-utf-8": error({

@@ -168,7 +168,7 @@ export class FollowedFiles {
     const { problems } = this.dataset.scan;
     if (findDecompressor(head)) throw fileNotFollowable(file, "compressed");
     if (/^[\s\ufeff]*[{[]\s*\n/.test(head.toString("utf8"))) throw fileNotFollowable(file, "document");
-    const sniffed = findFormatError(head, file);
+    const sniffed = findFormatError(head);
     if (!sniffed) return;
     sniffed.report(problems, file);
     throw invalidInput(problems);
