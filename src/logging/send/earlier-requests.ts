@@ -71,10 +71,10 @@ export const reportOtherAccounts = async (delivery: Delivery) => {
     if (logged.length > 0 && entry.lastTried >= last) [last, account] = [entry.lastTried, entry.scope.account];
   }
   const at = new Date(last).toISOString();
-  const own = [...found].filter((group) => outcomes.outcomeOf(group) === "already_logged").length;
-  const facts = { groups: found.size, own, at, account, ownAccount: policy.account };
+  const areOwn = [...found].every((group) => outcomes.outcomeOf(group) === "already_logged");
+  const facts = { groups: found.size, at, account, ownAccount: policy.account };
   const { problems } = dataset.scan;
-  if (recorder.isShared && !policy.resendLogged && own < found.size) problems.replaceWithError("logged-before", facts);
+  if (recorder.isShared && !policy.resendLogged && !areOwn) problems.replaceWithError("logged-before", facts);
   else if (found.size > 0) problems.report("logged-before", facts);
 };
 

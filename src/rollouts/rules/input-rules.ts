@@ -29,15 +29,6 @@ export type SkipReason = keyof typeof skipReasons;
 
 export const adviseSkipped = (reason: SkipReason = "content") => skipReasons[reason][1];
 
-type LoggedBefore = Readonly<{ groups: number; own?: number; at: string; account?: string; ownAccount?: string }>;
-
-const describeOwn = ({ groups, own = 0, ownAccount }: LoggedBefore) => {
-  const they = groups === 1 ? "it counts as another group" : "they count as other groups";
-  if (own === 0) return `. Under the account "${ownAccount}", ${they}`;
-  const also = `also under the account "${ownAccount}", so rollcall does not send ${own === 1 ? "it" : "them"} again`;
-  return `, and ${own === groups ? "" : `${own} of them `}${also}`;
-};
-
 export const inputRules = {
   "record-invalid": error<{
     format: string;
@@ -192,23 +183,18 @@ export const runRules = {
         : "log the file, or verify it with the options of your `rollcall log` command",
     about: "The ledger has no logged request with this group.",
   }),
-  "logged-before": warning<LoggedBefore>({
-    message: (facts) => {
-      const { groups, at, account } = facts;
+  "logged-before": warning<{ groups: number; at: string; account?: string; ownAccount?: string }>({
+    message: ({ groups, at, account, ownAccount }) => {
       const logged = `${pluralize(groups, "group was", "groups were")} already logged`;
       if (account !== undefined)
-        return `${logged} to the same URL under the account "${account}" (most recently at ${at})${describeOwn(facts)}`;
+        return `${logged} to the same URL under the account "${account}" (this run: "${ownAccount}"; most recently at ${at})`;
       const unsent = `so rollcall does not send ${groups === 1 ? "it" : "them"} again`;
       return `${logged} by an earlier run with another first file (most recently at ${at}), ${unsent}`;
     },
-    advice: ({ groups, own, account }) => {
-      if (account === undefined)
-        return "pass --batch <name> to log the groups again for another step, or --allow logged-before if only file names or their order changed";
-      const isSame = "if both names mean the same account of the service,";
-      return own === groups
-        ? `${isSame} it has the groups twice, and each profile and machine needs the same \`account\`. Otherwise pass --allow logged-before`
-        : `${isSame} set \`account\` to ${account} in every profile, or ROLLCALL_ACCOUNT=${formatCommandLine([account])} on every machine`;
-    },
+    advice: ({ account }) =>
+      account === undefined
+        ? "pass --batch <name> to log the groups again for another step, or --allow logged-before if only file names or their order changed"
+        : `if both names mean the same account of the service, set \`account\` to ${account} in every profile, or ROLLCALL_ACCOUNT=${formatCommandLine([account])} on every machine`,
     about:
       "A run with another first file logged the groups, or a run under another account logged them to the same URL.",
   }),

@@ -54,9 +54,7 @@ const texts = `
   input-empty {"isEmpty":true} the input is empty |
   input-empty {"isEmpty":false} the input has no groups |
   input-empty {"isEmpty":false,"ofOtherSplits":{"split":"dev","kinds":["train","eval"]}} no rollout is of the split dev, only of train and eval | pass --split train or --split eval
-  utf-16 {"encoding":"UTF-16LE"} is UTF-16LE, not UTF-8 | convert it: \`iconv -f UTF-16LE -t UTF-8\`
-  utf-16 {"encoding":"UTF-16BE","file":"a.json"} -f UTF-16BE -t UTF-8 a.json > a.utf-8.json\`
-  utf-16 {"encoding":"UTF-16BE","file":"-a b"} './-a b' > '-a b.utf-8.jsonl'\`
+  utf-16 {"encoding":"UTF-16LE"} is UTF-16LE, not UTF-8 | convert it to UTF-8, for example with iconv -f UTF-16LE -t UTF-8
   not-json {"kind":"zip","instead":"do","unreadable":"no"} cannot read zip: no | do
   decompressed-too-large {"limit":9,"isSetting":false,"kind":"stream"} more than 9 bytes | decompress a file that you trust into a pipe
   decompressed-too-large {"limit":9,"isSetting":false,"kind":"zip"} | extract an archive that you trust
@@ -105,10 +103,7 @@ const texts = `
   group-not-logged {"isInvalid":false} | log the file
   logged-before {"groups":1,"at":"noon"} 1 group was already logged by an earlier run with another first file (most recently at noon), so rollcall does not send it again | pass --batch
   logged-before {"groups":2,"at":"noon"} 2 groups were already logged by an earlier run with another first file (most recently at noon), so rollcall does not send them again |
-  logged-before {"groups":1,"at":"noon","account":"a","ownAccount":"b"} under the account "a" (most recently at noon). Under the account "b", it counts as another group | if both names mean the same account of the service, set \`account\` to a in
-  logged-before {"groups":2,"at":"noon","account":"a b","own":1} and 1 of them also under the account "undefined", so rollcall does not send it again | if both names mean the same account of the service, set \`account\` to a b in every profile, or ROLLCALL_ACCOUNT='a b'
-  logged-before {"groups":1,"at":"noon","account":"a","own":1} , and also under the account "undefined", so rollcall does not send it again | if both names mean the same account of the service, it has the groups twice
-  logged-before {"groups":2,"at":"noon","account":"a"} they count as other groups |
+  logged-before {"groups":1,"at":"noon","account":"a b","ownAccount":"b"} under the account "a b" (this run: "b"; most recently at noon) | if both names mean the same account of the service, set \`account\` to a b in every profile, or ROLLCALL_ACCOUNT='a b'
 `;
 
 /** Each row has the data of its rule. */
