@@ -136,9 +136,9 @@ const toErrorKey = ({ rule, message, from, path = [] }: Problem) => {
   return [rule, message, ...field].join(" ");
 };
 
-/** Omits the position of the shown problem. */
+/** Returns the lines of other problems, except the line of the shown problem. */
 const formatPositions = (shown: Problem, others: readonly Problem[]) => {
-  const positions = [shown, ...others.slice(0, maxPositions)].map(formatPosition);
+  const positions = [shown, ...others.slice(0, maxPositions)].map(({ file, line }) => formatPosition({ file, line }));
   return [...new Set(positions)].slice(1).filter((position) => position !== "");
 };
 

@@ -48,7 +48,7 @@ describe("selectProblems", () => {
 
   it.each<[positions: string, others: readonly Problem[]]>([
     ["a:2, a:3", [at(2), at(2), at(3)]],
-    ["a:1:5, a:2:5", [at(1, { column: 5 }), at(2, { column: 5 })]],
+    ["a:2", [at(1, { column: 5 }), at(2, { column: 5 })]],
     ["b:1, 2, c", [at(1, { file: "b" }), { ...bare, line: 2 }, { ...bare, file: "c" }, bare]],
   ])("names other positions: %s", async (positions, others) => {
     expect(await select([at(1, { path: ["x"] }), ...others])).toEqual([`1 and ${others.length}: ${positions}`]);

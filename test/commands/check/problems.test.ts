@@ -35,12 +35,6 @@ describe("rollcall check on a terminal", () => {
     expect(text).toMatch(/and 9 more: \S+:52,/);
   });
 
-  it("shows the columns of several problems on one line", async () => {
-    const roles = Array.from({ length: 9 }, () => '{"role":"human","content":""}').join(",");
-    const { lines } = await onTerminal(filesOf(`{"messages_and_choices":[${roles}],"reward":1}`), 100);
-    expect(lines.join("\n")).toMatch(/and 8 more: \S+:1:\d+, 1:\d+/);
-  });
-
   it("shows twenty frames, the number of all problems, and how many it does not show", async () => {
     const tools = (at: number) => `[${'{"function":{}},'.repeat(at)}1]`;
     const lines = Array.from({ length: 60 }, (_, at) => trajectory(1, `,"tools":${tools(at)}`));
