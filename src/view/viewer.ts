@@ -54,7 +54,8 @@ const minShownBytes = 2 ** 24;
 const openShownInput = ({ signal }: Host) => {
   let progress: answers.ReadProgress | undefined = progressOf("opening");
   let session: ViewSession | undefined;
-  /** While it is undefined, the session is that of the first read, and grows. */
+  /** The session of the first read. */
+  let first: ViewSession | undefined;
   let input: ViewInput | undefined;
   let readAgain: ReadInput | undefined;
   let reads = 0;
@@ -66,8 +67,7 @@ const openShownInput = ({ signal }: Host) => {
     const nextInput = await read();
     if (ending.signal.aborted) return await nextInput.dataset.close();
     const previous = session;
-    const growing = input ? undefined : session;
-    const next = growing ?? openSession(nextInput.dataset, nextInput.groupBy, signal);
+    const next = (!input && first) || openSession(nextInput.dataset, nextInput.groupBy, signal);
     progress = progressOf("summing up");
     await next.finish(nextInput);
     [input, failure, progress] = [nextInput, undefined, undefined];
@@ -97,10 +97,11 @@ const openShownInput = ({ signal }: Host) => {
     showProgress({ bytes, of, read, groupBy }: ReadProgress & Pick<ViewInput, "groupBy">) {
       const isLast = bytes === of;
       progress = isLast ? progressOf("checking groups") : { phase: "reading", done: bytes, of };
-      if (!session && bytes >= minShownBytes && read.groups.count > 1) {
-        [session, reads] = [openSession(read, groupBy, signal), 1];
-      }
-      if (!input) session?.addGroups(isLast);
+      if (input) return;
+      // Describing many groups at once would delay other requests.
+      first ??= openSession(read, groupBy, signal);
+      first.addGroups(isLast);
+      if (bytes >= minShownBytes && read.groups.count > 1) [session, reads] = [first, 1];
     },
     /** @throws errors of the first `read` */
     async showInput(read: ReadInput) {
