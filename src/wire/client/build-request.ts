@@ -50,8 +50,7 @@ export const findTarget = (options: ClientOptions, endpoint: Endpoint, parameter
   const to = new URL(baseUrl(endpoint.host));
   // Removes `/v1`, because the endpoint's path begins with `/v1`.
   const base = to.pathname.replace(endpoint.host === "inference" ? /(\/v1)?\/*$/ : /\/*$/, "");
-  const endpointPath = buildPath(endpoint.path, parameters);
-  const path = `${base}${endpointPath}`;
+  const path = `${base}${buildPath(endpoint.path, parameters)}`;
   const isExposed = to.protocol === "http:" && !isLoopback(to.hostname);
   if (endpoint.use && isExposed && !insecureHttp) {
     const message = `${to.origin} is plain http, but rollcall sends keys to other machines only over https`;
@@ -59,7 +58,7 @@ export const findTarget = (options: ClientOptions, endpoint: Endpoint, parameter
     throw new Failure("usage", "credential-over-http", message, { hint });
   }
   const route = findRoute(to, host.env);
-  return { endpoint, route, path, endpointPath, url: `${to.origin}${path}`, project: project?.value, clean };
+  return { endpoint, route, path, url: `${to.origin}${path}`, project: project?.value, clean };
 };
 
 const buildPath = (path: string, parameters: unknown) => {

@@ -113,15 +113,8 @@ const unexpectedRedirect = (request: RequestTarget, location: string | undefined
   const target = found?.protocol.startsWith("http") ? withoutQuery(found) : "an invalid location";
   const to = location === undefined ? "without a location" : `to ${target}`;
   const text = `${url} redirects ${to} (${details.http?.status}), but rollcall does not follow redirects of a service`;
-  const hint = redirectHint(request, target) ?? `check ${urlSettings[endpoint.host]}`;
+  const hint = `check ${urlSettings[endpoint.host]}`;
   return new Failure("refused", "unexpected-redirect", text, { hint, ...details });
-};
-
-const redirectHint = ({ endpoint, endpointPath, url }: RequestTarget, target: string) => {
-  if (target.replace(/\/$/, "") === url.replace(/\/$/, ""))
-    return `ask the operator to answer at ${url} itself, because no setting changes the end of the path`;
-  if (!target.endsWith(endpointPath)) return undefined;
-  return `if the service has moved, set ${urlSettingName(endpoint.host)} to ${target.slice(0, -endpointPath.length)}`;
 };
 
 /** A service answers in JSON. A page or text of another kind comes from a gateway, unless it is about the key. */

@@ -15,8 +15,6 @@ export type RequestTarget = Readonly<{
   endpoint: Endpoint;
   route: Route;
   path: string;
-  /** The end of `path` that no setting changes. */
-  endpointPath: string;
   /** Without a query, because a query can contain secrets. */
   url: string;
   project: string | undefined;

@@ -119,7 +119,7 @@ check base_url and the proxy variables, or rerun the same command when the servi
 describe("the failure of a reply", () => {
   const requestTo = (endpoint: typeof list | typeof log | typeof readCall) => {
     const { path } = endpoint;
-    const target = { endpoint, path, endpointPath: path, url: "https://a.example/x", project: undefined };
+    const target = { endpoint, path, url: "https://a.example/x", project: undefined };
     return { ...facts, ...target, encoding: "gzip" };
   };
   const emptyReply: AttemptResult = {
