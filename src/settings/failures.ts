@@ -34,7 +34,7 @@ export const unknownProfile = (profile: string, { known, where, hint }: UnknownP
   return new Failure("usage", "unknown-profile", message, details);
 };
 
-export const secretFaults = {
+const secretFaults = {
   empty: "it is empty",
   "line-end": "it has more than one line",
   characters: "it contains white space or characters that headers cannot contain",
@@ -42,8 +42,6 @@ export const secretFaults = {
   quoted: "it is in quotes",
   placeholder: "it is a placeholder, not a key",
   long: "it is longer than 64 KiB",
-  url: "it is a URL",
-  command: "it is a command or an assignment",
   setting: "it is also the value of a setting",
 };
 

@@ -6,7 +6,7 @@ import { readUpTo } from "../system/files.ts";
 import { isInvalid } from "../text/units.ts";
 import { type CredentialUse, urlSettingName } from "../wire/contract/endpoint.ts";
 import * as credentials from "./credentials.ts";
-import { invalidCredential, loginKeyMissing, secretFaults } from "./failures.ts";
+import { invalidCredential, loginKeyMissing } from "./failures.ts";
 import { defaultProfile, localProfile, type SettingFlags, type SettingsSources } from "./layers.ts";
 import { readSettings, type Settings, settingMissing } from "./read.ts";
 import { changeSaved, createAddition, maxSecretBytes, readSaved } from "./saved-files.ts";
@@ -137,11 +137,6 @@ const promptForSetting = async ({ ask }: LoginSources, name: values.SettingName,
   }
 };
 
-const findMistake = (text: string) => {
-  if (/^[a-z][a-z+.-]*:\/\//i.test(text)) return "url";
-  return /^\s*(?:[$>] |rollcall |export |set |curl |[A-Z][A-Z\d_]*=[^=])/.test(text) ? "command" : undefined;
-};
-
 const readKey = async ({ host, screen, ask }: LoginSources, logins: readonly LoginTarget[], withToken: boolean) => {
   // At a terminal, `--with-token` also prompts, because a prompt hides the typed key.
   const isTyped = host.terminal.stdin;
@@ -152,22 +147,14 @@ const readKey = async ({ host, screen, ask }: LoginSources, logins: readonly Log
   const label = `key for ${Array.from(origins, (origin) => `${origin} (${usesOf(origin)})`).join(", ")}: `;
   const uses = logins.map(({ use }) => use);
   const isPassword = uses.every((use) => use === "calls");
-  for (let notice = ""; ; ) {
-    // If two lines are pasted, the first line alone would be a wrong key.
-    const text = isTyped
-      ? ((await ask(`${notice}${label}`, true))?.join("\n") ?? "")
-      : (await readUpTo(host.stdin, maxSecretBytes, host))?.toString("utf8");
-    if (text === undefined) throw invalidCredential(from, "long");
-    const key = credentials.trimSecret(text, isPassword);
-    if (key.trim() === "") throw loginKeyMissing("empty");
-    const mistake = findMistake(key);
-    if (!mistake) {
-      screen.hideSecret(key);
-      credentials.checkSecret({ text: key, from, where: {} }, uses);
-      return key;
-    }
-    if (!isTyped) throw invalidCredential(from, mistake);
-    // The next prompt contains the notice, because text that people type between prompts is visible.
-    notice = `this is not a key: ${secretFaults[mistake]}\n`;
-  }
+  // If two lines are pasted, the first line alone would be a wrong key.
+  const text = isTyped
+    ? ((await ask(label, true))?.join("\n") ?? "")
+    : (await readUpTo(host.stdin, maxSecretBytes, host))?.toString("utf8");
+  if (text === undefined) throw invalidCredential(from, "long");
+  const key = credentials.trimSecret(text, isPassword);
+  if (key.trim() === "") throw loginKeyMissing("empty");
+  screen.hideSecret(key);
+  credentials.checkSecret({ text: key, from, where: {} }, uses);
+  return key;
 };

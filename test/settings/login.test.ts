@@ -85,21 +85,4 @@ describe("logins", () => {
     await (await startTestLogin(home, { only: "calls", key: " pass \n" })).save();
     expect(readSaved(home, "credentials.json")).toMatchObject({ profiles: { default: { calls: { key: " pass " } } } });
   });
-
-  it("refuse a URL, a command and an assignment in place of a key, and no key that looks like one", async () => {
-    const saved = async (key: string) => {
-      const home = openHome({ flags: { base_url: "https://a.example" } });
-      const { message } = await startTestLogin(home, { only: "calls", key }).then(
-        () => ({ message: "ok" }),
-        (failure) => failure,
-      );
-      return message.replace("cannot use the key from standard input: it is a ", "");
-    };
-    const [command, url] = ["command or an assignment", "URL"];
-    const commands = ["$ login", "> key", "rollcall auth login", " export K=1", "set K=1", "curl -H x", "API_KEY2=ab"];
-    for (const key of commands) expect([key, await saved(key)]).toEqual([key, command]);
-    for (const key of ["https://a", "Git+SSH://a"]) expect([key, await saved(key)]).toEqual([key, url]);
-    for (const key of ["$login", "rollcall", "exports K", "settle", "AB12==", "ab=cd", "a/b:/c", "1https://a"])
-      expect([key, await saved(key)]).toEqual([key, "ok"]);
-  });
 });
