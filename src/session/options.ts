@@ -39,9 +39,6 @@ export const listInputArgs = (typed: Partial<InputOptions>) => {
   return toOptionArgs({ groupBy, from, rewardFrom, rewards });
 };
 
-/** The default needs no option. */
-export const listPassArgs = (pass: number) => toOptionArgs({ pass: pass === defaultPass ? undefined : pass });
-
 export const outputFile = (about: string, facts?: cli.OptionFacts) => cli.custom(about, "file", parseOutputFile, facts);
 
 const parseOutputFile = (word: string) => {
@@ -77,13 +74,8 @@ const parseTries = (word: string) => {
   return reject("whole numbers such as 1,2,4,8 (at most 1000000)");
 };
 
-const defaultPass = 1;
-
 export const solvedOptions = cli.inGroup("solved", {
-  pass: cli.withDefault(
-    cli.custom("reward from which a trajectory is solved", "reward", parseNumber),
-    String(defaultPass),
-  ),
+  pass: cli.withDefault(cli.custom("reward from which a trajectory is solved", "reward", parseNumber), "1"),
   k: { ...cli.commaList("numbers of tries of pass@k", "numbers", parseTries), default: String(defaultTries) },
 });
 

@@ -20,7 +20,7 @@ export type ChangedPair = Readonly<
 
 export const documentKeys: readonly string[] =
   `verdict a b exceptions paired only_a only_b failed_a failed_b without_prompt other_prompts reward reward_of_all pass
-  causes facts tools transitions divisions settings metrics finish_reasons changed warnings notes`.split(/\s+/);
+  causes facts tools transitions divisions metrics finish_reasons changed warnings notes`.split(/\s+/);
 
 /** A row without a mean is the verdict. */
 type Row = Omit<Compared["pass"][number], "k" | "pairs" | "all"> &

@@ -9,7 +9,7 @@ import { pluralize } from "../../text/sentences.ts";
 import { formatForDisplay, formatShare } from "../../text/units.ts";
 import type { CompareOptions } from "./command.ts";
 import { type ChangedPair, type CompareDocument, formatSigned, isRegression } from "./compare-document.ts";
-import { listNext, listSources, listWarnings, nameSources } from "./where-from.ts";
+import { listSources, listWarnings, nameSources } from "./where-from.ts";
 
 export const listSections = (document: CompareDocument, files: CompareOptions): readonly Section[] => {
   const { pass, metrics, finish_reasons, changed } = document;
@@ -26,7 +26,6 @@ export const listSections = (document: CompareDocument, files: CompareOptions): 
         text: `${formatShare(a)} → ${formatShare(b)}`,
       })),
     },
-    { title: "Next", lines: listNext(files).map((text) => ({ label: "", text, kind: "command" })) },
   ];
 };
 

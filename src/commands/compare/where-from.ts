@@ -1,14 +1,11 @@
-/** Lists where the difference of two runs comes from, and what to run next. */
+/** Lists where the difference of two runs comes from. */
 
 import type { Line } from "../../output/views.ts";
 import { rewardTolerance } from "../../rollouts/index/sums.ts";
 import type { Compared } from "../../rollouts/stats/compare.ts";
 import type { Chance } from "../../rollouts/stats/intervals.ts";
-import { type InputOptions, listInputArgs, listPassArgs } from "../../session/options.ts";
-import { pluralize, toFileArg } from "../../text/sentences.ts";
-import { formatOwnCommand } from "../../text/shell-words.ts";
+import { pluralize } from "../../text/sentences.ts";
 import { formatForDisplay, formatShare } from "../../text/units.ts";
-import type { CompareOptions } from "./command.ts";
 import { formatSigned, isSure, minPairs } from "./compare-document.ts";
 
 const maxParts = 8;
@@ -61,7 +58,7 @@ export const listSources = (document: Compared): readonly Line[] => {
     .sort((x, y) => Math.abs(y.by) - Math.abs(x.by))
     .slice(0, maxParts)
     .map(({ by, text }) => ({ label: formatSigned(by), text }));
-  const lists = [listMetrics, listSettings, listTools, listFinishes, listFacts];
+  const lists = [listMetrics, listTools, listFinishes, listFacts];
   const changes = lists.flatMap((list) => limitLines(list(document)));
   const transitions = isSure(reward) ? listTransitions(document) : [];
   return [...listUnpaired(document), ...parts, ...changes, ...transitions];
@@ -103,9 +100,6 @@ const listMetrics = ({ metrics }: Compared): readonly Line[] =>
     .filter(isNamed)
     .sort((x, y) => (x.p ?? 1) - (y.p ?? 1))
     .map(({ name, a, b }) => ({ label: "metric", text: `${name}: ${formatArrow(a, b)}` }));
-
-const listSettings = ({ settings }: Compared): readonly Line[] =>
-  settings.map(({ name, a, b }) => ({ label: "metadata", text: `${name}: ${a} in a, ${b} in b` }));
 
 /** True if a mean changed by more than a tenth of the larger. */
 const isLarge = ({ a, b }: Readonly<Record<"a" | "b", number>>) => Math.abs(b - a) > minChange * Math.max(a, b);
@@ -173,17 +167,4 @@ const listFailures = ({ a, b, failed_a, failed_b }: Compared): readonly Line[] =
   };
   const failed = failed_a + failed_b > 0 ? `, all of ${pluralize(failed_a, "task")} in a and ${failed_b} in b` : "";
   return [{ label: "failures", text: `a ${share(a)}, b ${share(b)}${failed}`, tone: "warning" }];
-};
-
-type NextOptions = Pick<CompareOptions, "a" | "b" | "pass"> & Partial<InputOptions>;
-
-/** Returns command lines that show the rollouts. */
-export const listNext = (typed: NextOptions): readonly string[] => {
-  const [a, b] = [toFileArg(typed.a), toFileArg(typed.b)];
-  const input = listInputArgs(typed);
-  const rows = ["stats", b, "--each", "trajectory", "--sort", "reward", "--limit", "10", ...input];
-  return [
-    [...rows, ...listPassArgs(typed.pass)],
-    ["view", a, b, ...input],
-  ].map(formatOwnCommand);
 };

@@ -1,7 +1,6 @@
 /** Adds facts and keys of valid trajectories to columns, and recognizes errors of tools (metrics.md). */
 
 import { hasError, hasErrorMark, isErrorText, maxExceptionLength } from "../../conversation/message.ts";
-import { formatCanonically } from "../../conversation/prompt.ts";
 import { cacheReader, nodeSize } from "../../json/reader.ts";
 import { Kind, kindAt, kindOf, Shape } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
@@ -20,7 +19,7 @@ export type MeasuredKeys = Readonly<{
   by?: string | undefined;
   /** True if the value of `by` is that of the first step column. */
   hasSteps?: boolean;
-  /** True if rows have the digests of prompts, the keys of tasks that all have, and the settings that all share. */
+  /** True if rows have the digests of prompts, and the keys of tasks that all have. */
   hasTasks?: boolean;
 }>;
 
@@ -110,7 +109,6 @@ export const openMeasurer = (keys: MeasuredKeys) => {
         if (isKnown) task ??= digestPrompt(holder.table, facts);
         into.prompt.set(row, isKnown ? task : readPrompt(holder.table, facts));
         if (row === 0 || into.tasks.size > 0) into.setTasks(row, readTasks(holder, node, row, into.tasks));
-        keepSettings({ table: holder.table, node }, into, row);
       }
     },
   };
@@ -139,24 +137,6 @@ const openTaskReader = () => {
 const openKeyReader = (names: readonly string[]) => {
   const read = openGroupKeyReader(names);
   return (holder: json.JsonValue, node: number) => read({ table: holder.table, node }, ignore) ?? read(holder, ignore);
-};
-
-/** Longer values are texts. */
-const maxSettingBytes = 256;
-
-/** Keeps the metadata that this row and all rows before have. */
-const keepSettings = (trajectory: json.JsonValue, { settings }: FactColumns, row: number) => {
-  if (row > 0 && settings.size === 0) return;
-  const metadata = json.memberAt(trajectory, "metadata");
-  if (metadata && row === 0)
-    for (const [name, value] of json.childrenOf(metadata))
-      if (json.spanOf(value).end - json.spanOf(value).start <= maxSettingBytes)
-        settings.set(String(name), formatCanonically(value));
-  for (const [name, text] of settings) {
-    const value = json.memberAt(metadata, name);
-    // Most spellings are canonical, and formatting takes long.
-    if (!value || (json.textOf(value) !== text && formatCanonically(value) !== text)) settings.delete(name);
-  }
 };
 
 /** Reads the first step column that an input has. A trajectory with another column has no step. */

@@ -43,8 +43,6 @@ export class FactColumns {
   readonly prompt = new TextColumn(new DigestNames());
   /** The values of the recorded keys that all rows have, as JSON. */
   tasks = new Map<string, TextColumn>();
-  /** The metadata that has the same JSON in all rows. */
-  settings = new Map<string, string>();
   readonly finishReason = new TextColumn(new Names());
   /** The numbers of images and other media. */
   readonly media = new NumberColumn();
@@ -72,12 +70,10 @@ export class FactColumns {
   /** Returns a function that removes later rows, and what they changed. */
   mark() {
     const { rows, stepName } = this;
-    const settings = new Map(this.settings);
     const tasks = Array.from(this.tasks, ([name, column]) => ({ name, column, count: column.names.list.length }));
     return () => {
       this.#rows = rows;
       this.stepName = stepName;
-      this.settings = settings;
       for (const { column, count } of tasks) column.truncateNames(count);
       this.tasks = new Map(tasks.map(({ name, column }) => [name, column]));
     };

@@ -230,13 +230,6 @@ export const compareDivisions = (
     });
   });
 
-/** Returns the metadata with one value in all trajectories of each side, if these values differ. */
-export const findSettings = ({ a, b }: Sides) =>
-  Array.from(a.facts.settings).flatMap(([name, inA]) => {
-    const inB = b.facts.settings.get(name) ?? inA;
-    return inA === inB ? [] : { name, a: formatKeyText(inA) ?? "", b: formatKeyText(inB) ?? "" };
-  });
-
 /** Returns the sides with several values of a step column. */
 export const findSteps = (sides: Sides) =>
   (["a", "b"] as const).flatMap((side) =>

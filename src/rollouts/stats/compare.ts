@@ -24,7 +24,6 @@ export interface Compared extends Both<Side["counts"]>, causes.CauseLists, Reado
   readonly reward_of_all: Both<number | null>;
   readonly pass: readonly PassDifference[];
   readonly divisions: readonly (NamedDifference & { readonly value: string })[];
-  readonly settings: readonly (Both<string> & { readonly name: string })[];
   readonly transitions: readonly (causes.Change & { readonly prompts: number })[];
   readonly metrics: readonly NamedDifference[] | null;
 }
@@ -116,7 +115,6 @@ export const compareDatasets = async (a: Dataset, b: Dataset, given: ComparisonO
       }),
       ...happenings,
       divisions,
-      settings: causes.findSettings(sides),
       transitions: await causes.countTransitions(changes, breaks),
       metrics,
     },

@@ -17,7 +17,7 @@ const toLines = (rows: readonly Row[]) =>
 
 const compare = async (a: readonly Row[], b: readonly Row[]) => {
   const files = filesOf(toLines(a), toLines(b));
-  const { stdout } = await runHere(["compare", ...files, "--json", "--fields", "notes,settings,divisions"]);
+  const { stdout } = await runHere(["compare", ...files, "--json", "--fields", "notes,divisions"]);
   const { notes, ...found } = JSON.parse(stdout.replaceAll(files[0] ?? "", "a").replaceAll(files[1] ?? "", "b"));
   return { notes, ...found };
 };
@@ -65,44 +65,6 @@ it("a comparison by the key of --pair-by does not name this key again", async ()
   const { stdout } = await runHere(["compare", ...files, "--pair-by", "uid", "--json", "--fields", "paired,notes"]);
   const { paired, notes } = JSON.parse(stdout);
   expect([paired, notes.filter((text: string) => text.includes("the pairs are"))]).toEqual([1, []]);
-});
-
-it("a comparison names the settings that all trajectories of each side share", async () => {
-  const texts = (value: number) => ({ short: `${value}`.padEnd(254, "x"), long: `${value}`.padEnd(255, "x") });
-  const settings = (temperature: number, seed: number) => ({
-    temperature,
-    seed,
-    top_p: 1,
-    [`own${seed}`]: true,
-    ...texts(temperature),
-  });
-  const { settings: found } = await compare(
-    ids(settings(0.7, 1), settings(0.7, 1)),
-    ids(settings(1.3, 2), settings(1.3, 3)),
-  );
-  expect(found).toEqual([
-    { name: "temperature", a: "0.7", b: "1.3" },
-    { name: "short", a: texts(0.7).short, b: texts(1.3).short },
-  ]);
-});
-
-it("a comparison names a setting only if its values differ, not their spellings", async () => {
-  const write = (...metadata: readonly string[]) =>
-    metadata
-      .map((own) => `{"messages_and_choices":[{"role":"user","content":"q"}],"reward":1,"metadata":${own}}`)
-      .join("\n");
-  const files = filesOf(
-    write(
-      String.raw`{"t": 1.0, "who": "Jos\u00e9", "sampling": {"top_p": 0.90, "k": 1}, "n": 2, "big": 9007199254740993}`,
-      String.raw`{"t": 1e0, "who": "Jos\u00E9", "sampling": {"k": 1, "top_p": 0.9}, "n": 2.0, "big": 9007199254740993}`,
-    ),
-    write('{"t":1,"who":"José","sampling":{"top_p":0.9,"k":1},"n":3,"big":9007199254740992}'),
-  );
-  const { stdout } = await runHere(["compare", ...files, "--json", "--fields", "settings"]);
-  expect(JSON.parse(stdout).settings).toEqual([
-    { name: "n", a: "2", b: "3" },
-    { name: "big", a: "9007199254740993", b: "9007199254740992" },
-  ]);
 });
 
 it.each([

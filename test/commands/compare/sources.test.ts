@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import * as verdict from "../../../src/commands/compare/compare-document.ts";
-import { listNext, listSources } from "../../../src/commands/compare/where-from.ts";
+import { listSources } from "../../../src/commands/compare/where-from.ts";
 import { findSign } from "../../../src/rollouts/stats/compare.ts";
 
 type CompareDocument = verdict.CompareDocument;
@@ -79,7 +79,6 @@ const empty: CompareDocument = {
     tools: null,
     finish_reasons: null,
     divisions: [],
-    settings: [],
     transitions: [],
     metrics: null,
   },
@@ -126,13 +125,7 @@ describe("the list of sources of a difference", () => {
     ],
     [
       "only unpaired prompts for two pairs",
-      {
-        paired: 2,
-        only_b: 1,
-        reward: null,
-        reward_of_all: { a: null, b: 1 },
-        settings: [{ name: "m", a: "1", b: "2" }],
-      },
+      { paired: 2, only_b: 1, reward: null, reward_of_all: { a: null, b: 1 }, metrics: [metric("m", 0, 1, 0)] },
       ["prompts: 0 only in a and 1 only in b are not compared. The mean reward of all prompts is none → 1"],
     ],
     [
@@ -185,10 +178,10 @@ describe("the list of sources of a difference", () => {
     [
       "six lines of a kind, and no change of a tool without results in one input",
       {
-        settings: [..."mnopqr"].map((name) => ({ name, a: "1", b: "2" })),
+        metrics: [..."mnopqr"].map((name) => metric(name, 1, 2, 0)),
         tools: [tool("a", null, 1), tool("b", 1, null)],
       },
-      [..."mnopqr"].map((name) => `metadata: ${name}: 1 in a, 2 in b`),
+      [..."mnopqr"].map((name) => `metric: ${name}: 1 → 2`),
     ],
     [
       "values of keys whose difference is not that of other pairs, by their part of the pairs",
@@ -196,10 +189,9 @@ describe("the list of sources of a difference", () => {
       ["-2: env a: mean reward 1 → -3 in 15 of 30 pairs", "+1: env c: mean reward 1 → 7 in 5 of 30 pairs"],
     ],
     [
-      "up to five of each: the clearest metrics, settings, tools whose errors changed most, and other finish reasons",
+      "up to five of each: the clearest metrics, tools whose errors changed most, and other finish reasons",
       {
-        metrics: [metric("a", 1, 2, 0.04), metric("b", 0, 1, 0.03), metric("c", 1, 0, 0.02)],
-        settings: [..."mnopqrs"].map((name) => ({ name, a: "1", b: "2" })),
+        metrics: [..."mnopqr", "b", "c"].map((name, at) => metric(name, 0, 1, 0.04 - at / 1000)),
         tools: [tool("a", 0, 0.2), tool(null, 0.75, 0.25), tool("c", 0, 0.25), tool("d", null, 1)],
         finish_reasons: [
           ...[mean("length", 0, 1), mean("stop", 1, 0), mean("content_filter", 0, 0.5)],
@@ -207,9 +199,8 @@ describe("the list of sources of a difference", () => {
         ],
       },
       [
-        ...["metric: c: 1 → 0", "metric: b: 0 → 1", "metric: a: 1 → 2"],
-        ...[..."mnopq"].map((name) => `metadata: ${name}: 1 in a, 2 in b`),
-        "metadata: 2 more (see --json)",
+        ...[..."cbrqp"].map((name) => `metric: ${name}: 0 → 1`),
+        "metric: 3 more (see --json)",
         "tool: errors in 75% → 25% of the results of an unknown tool",
         "tool: errors in 0% → 25% of the results of c",
         "tool: errors in 0% → 20% of the results of a",
@@ -264,16 +255,4 @@ describe("the list of sources of a difference", () => {
   ])("has %s", (_, document, lines) => {
     expect(listSources({ ...empty, ...document }).map(({ label, text }) => `${label}: ${text}`)).toEqual(lines);
   });
-});
-
-it("a comparison names commands that show the rollouts of its inputs with the same options", () => {
-  const files = { a: "a.jsonl", b: "b.jsonl" };
-  const rows = "rollcall stats b.jsonl --each trajectory --sort reward --limit 10";
-  expect(listNext({ ...files, pass: 1 })).toEqual([rows, "rollcall view a.jsonl b.jsonl"]);
-  const input = { groupBy: ["task"], rewardFrom: "a" };
-  const options = "--group-by task --reward-from a";
-  expect(listNext({ ...files, ...input, pass: 0.5 })).toEqual([
-    `${rows} ${options} --pass 0.5`,
-    `rollcall view a.jsonl b.jsonl ${options}`,
-  ]);
 });

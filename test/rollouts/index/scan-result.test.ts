@@ -54,7 +54,7 @@ const scan = (from: number, to: number, { parts = openParts(), all = lines } = {
 /** Everything in a result, by parts and rows. */
 const listAll = ({ parts, tally, problems, requests, shapes, training }: ScanResult) => {
   const { facts = new FactColumns(), columns } = parts;
-  const { settings, tasks } = facts;
+  const { tasks } = facts;
   const rows = Array.from({ length: facts.rows }, (_, row) => {
     const uses: unknown[] = [];
     facts.forEachUse(row, (tool, use) => uses.push([facts.toolNames.at(tool), use]));
@@ -67,7 +67,7 @@ const listAll = ({ parts, tally, problems, requests, shapes, training }: ScanRes
   );
   const positions = Array.from({ length: parts.count }, (_, at) => at);
   return {
-    ...{ rows, all, settings, tasks: Array.from(tasks, ([name, { names }]) => [name, names.list]) },
+    ...{ rows, all, tasks: Array.from(tasks, ([name, { names }]) => [name, names.list]) },
     ...{
       parts: positions.map((at) => [parts.keyOf(at), parts.rowsOf(at)]),
       fingerprints: parts.fingerprints.values(),
