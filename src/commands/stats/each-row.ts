@@ -10,9 +10,7 @@ import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { facts, groupFacts } from "../../rollouts/facts.ts";
 import * as stats from "../../rollouts/stats/fact-rows.ts";
 import type { Context } from "../../session/context.ts";
-import { listInputArgs } from "../../session/options.ts";
-import { pluralize, toFileArg } from "../../text/sentences.ts";
-import { formatCommandLine } from "../../text/shell-words.ts";
+import { pluralize } from "../../text/sentences.ts";
 import type { StatsCommandOptions } from "./command.ts";
 import { numbers } from "./slice-columns.ts";
 
@@ -47,7 +45,6 @@ export const printRows = async (
   const data = (await sortRows(all, order, signal)).slice(0, limit);
   noteSelection(screen, { all, matching: all, shown: data }, isByGroup ? "groups" : "trajectories");
   if (!isByGroup) noteExceptions(screen, dataset, exceptionsAs);
-  if (screen.format === "table") noteNext(screen, typed);
   const document = { data, warnings: toWarningDocuments(problems), notes: screen.notices };
   await printObjects(screen, document, { member: "data", columns: rankColumns(columns, order) });
 };
@@ -59,12 +56,6 @@ const noteExceptions = (screen: Screen, { groups }: Dataset, exceptionsAs: numbe
   if (exceptions === 0) return;
   const ofAdvantages = exceptionsAs === undefined ? "" : ", and advantages do not count them";
   screen.notice(`${pluralize(exceptions, "exception")} without a row${ofAdvantages}: --each group counts exceptions`);
-};
-
-/** Names the command that shows the rollouts. */
-const noteNext = (screen: Screen, typed: StatsCommandOptions) => {
-  const args = [...typed.file.map(toFileArg), ...listInputArgs(typed)];
-  screen.notice(`show the rollouts with \`${formatCommandLine(["rollcall", "view", ...args])}\``);
 };
 
 const place = [

@@ -88,12 +88,6 @@ describe("rollcall stats", () => {
     ]);
   });
 
-  it("names a command that reads the input with the same options", async () => {
-    const [file = ""] = filesOf(toLines([[{ reward: 0 }, { reward: 1 }]]));
-    const { stderr } = await runHere(["stats", file, ..."--each group -o table --pass 0.5".split(" ")]);
-    expect(stderr).toContain(`show the rollouts with \`rollcall view ${file}\``);
-  });
-
   it("has for each value of --by the statistics of a file with only the trajectories of this value", async () => {
     const trajectory = (group: number, at: number, side: string | undefined) => ({
       messages_and_choices: [{ role: "user", content: "q" }],
