@@ -14,7 +14,7 @@ import { pluralize } from "../../text/sentences.ts";
 import * as contract from "../../wire/contract/reads.ts";
 import { entryColumns, modelColumns } from "./catalog-columns.ts";
 import type { CatalogOptions } from "./command.ts";
-import { checkFilterWords, filterModels, parseAmount } from "./filter.ts";
+import { filterModels, parseAmount } from "./filter.ts";
 
 type ListName = "models" | "analysis" | "router";
 type ListOptions = Partial<CatalogOptions> & OrderOptions & { readonly pattern: string | undefined };
@@ -24,7 +24,6 @@ export const listModels = async (context: Context, list: ListName, typed: ListOp
   const columns = list === "models" ? modelColumns : entryColumns(host.now());
   const order = parseOrder(typed.sort, columns);
   const { document, entries } = await readList(context, list, typed);
-  checkFilterWords(typed, entries);
   const { matching, unreadable, columns: filtered } = filterModels(entries, typed);
   for (const [name, count] of unreadable)
     screen.notice(`filtered out ${pluralize(count, "model")} without a readable value of ${name}`);

@@ -1,8 +1,5 @@
 /** Reads numbers, prices and dates of catalog entries (interface 2.5), and filters models. */
 
-import { invalidOptionValue } from "../../system/failures.ts";
-import { findNearest } from "../../text/nearest.ts";
-import { formatList, toOptionName } from "../../text/sentences.ts";
 import { compareDecimals, type Decimal, formatUnixDay, parseDecimal, shiftDecimal, utcDay } from "../../text/units.ts";
 import type { CatalogModel } from "../../wire/contract/reads.ts";
 
@@ -42,14 +39,10 @@ export type Filter = Readonly<
   >
 >;
 
-const modalities = "text image audio video file".split(" ");
-const features = "tools json_mode structured_outputs web_search reasoning logprobs".split(" ");
-
-/** Assumed: services use the `known` words. */
 const wordFilters = [
-  { name: "inputModality", column: "input_modalities", known: modalities },
-  { name: "outputModality", column: "output_modalities", known: modalities },
-  { name: "feature", column: "supported_features", known: features },
+  { name: "inputModality", column: "input_modalities" },
+  { name: "outputModality", column: "output_modalities" },
+  { name: "feature", column: "supported_features" },
 ] as const;
 
 /** `matches` returns undefined for a model without a readable value. */
@@ -97,19 +90,6 @@ export const filterModels = <Row extends { readonly model: CatalogModel }>(rows:
     return !unread;
   });
   return { matching, unreadable, columns: criteria.map(({ column }) => column) };
-};
-
-/** Accepts known words and words of listed models. @throws Failure `invalid-option-value` */
-export const checkFilterWords = (filter: Filter, listed: readonly { readonly model: CatalogModel }[]) => {
-  if (listed.length === 0) return;
-  for (const { name, column, known } of wordFilters) {
-    const occurring = [...new Set(listed.flatMap(({ model }) => model[column] ?? []))].sort();
-    const accepted = new Set([...known, ...occurring].map(normalizeWord));
-    const word = filter[name]?.find((one) => !accepted.has(normalizeWord(one)));
-    if (word === undefined) continue;
-    const wanted = `one of ${formatList(occurring.length === 0 ? known : occurring)}`;
-    throw invalidOptionValue(toOptionName(name), word, wanted, findNearest(word, occurring));
-  }
 };
 
 /** Each word is a part of the id or name, or a glob for the id. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { checkFilterWords, type Filter, filterModels, readDay } from "../../../src/commands/catalog/filter.ts";
+import { type Filter, filterModels, readDay } from "../../../src/commands/catalog/filter.ts";
 import { parseDecimal } from "../../../src/text/units.ts";
 import { listRouterModels } from "../../../src/wire/contract/reads.ts";
 
@@ -53,14 +53,6 @@ describe("a filter of models", () => {
     const counts = ["128000", 128_000, " 128e3", "127999", "0", 0, "128k", [128_000], null];
     const listed = rowsOf(counts.map((value, at) => ({ id: `n${at}`, context_length: value })));
     expect(select(listed, { minContext: 128_000 })).toEqual(["n0 n1 n2", "context_length 5"]);
-  });
-
-  it("accepts known words and words of the models, and suggests words of the models", () => {
-    checkFilterWords({ feature: ["JSON_mode", "reasoning"] }, models);
-    checkFilterWords({ feature: ["nothing"] }, []);
-    const check = (word: string, listed = models) => checkFilterWords({ feature: [word] }, listed);
-    expect(() => check("tool")).toThrow('invalid --feature "tool": expected one of reasoning, tools');
-    expect(() => check("tool", rowsOf([{}]))).toThrow("expected one of tools, json_mode");
   });
 
   it("matches a glob with the whole id, and each word of a pattern with the id or name", () => {
