@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import pg from "pg";
 import { describe, expect, it, type TestContext } from "vitest";
 import { ask, hasPostgres, makeLedger, newDatabase, newLedger, startOwnServer } from "../support/postgres.ts";
 import { faultyService, holdRequest, refuse, type TestCleanup } from "../support/raw-server.ts";
@@ -174,29 +173,6 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
       for (const { code, document } of await Promise.all(runs))
         expect([code, document?.warnings.map(({ rule }) => rule)]).toEqual([0, ["split-requests"]]);
       expect(service.logged.toSorted()).toEqual([1, 2]);
-    });
-
-    it("finds a request that PostgreSQL commits after requests with larger ids", async (context) => {
-      const service = await faultyService(context);
-      const database = await newLedger();
-      const place = machine(context, service.url, database);
-      await place.log([place.write("a.jsonl", many(2)), ...oneEach]);
-      await ask(database, "CREATE TABLE late AS SELECT * FROM rollcall.request ORDER BY id LIMIT 1");
-      await ask(
-        database,
-        "CREATE TABLE late_mark AS SELECT * FROM rollcall.mark WHERE request IN (SELECT id FROM late)",
-      );
-      for (const [table, column] of Object.entries({ mark: "request", request: "id" }))
-        await ask(database, `DELETE FROM rollcall.${table} WHERE ${column} IN (SELECT id FROM late)`);
-      const late = new pg.Client(database);
-      await late.connect();
-      await late.query("BEGIN; INSERT INTO rollcall.request OVERRIDING SYSTEM VALUE SELECT * FROM late");
-      await late.query("INSERT INTO rollcall.mark SELECT * FROM late_mark");
-      const run = place.log([place.write("a.jsonl", many(3)), ...oneEach, "--max-wait", "1s"]);
-      while ((await ask(database, "SELECT FROM pg_locks WHERE NOT granted")).length === 0) await pause(50);
-      await late.query("COMMIT");
-      await late.end();
-      expect((await run).document?.groups).toMatchObject({ logged: 1, already_logged: 2 });
     });
 
     it("refuses groups that a machine with another account logged, unless its own account has them", async (context) => {

@@ -45,8 +45,6 @@ export type RecordedRequest = Readonly<{
 
 type UnrecordedRequest = Pick<NewEntry, "dedupKeys" | "bytes" | "envelopeDigest"> & Partial<Pick<NewEntry, "sampled">>;
 
-const maxTransactionMs = 60_000;
-
 /** Without a ledger, the methods record no requests. */
 export class RequestRecorder {
   readonly #options: RequestRecorderOptions;
@@ -158,8 +156,6 @@ export class RequestRecorder {
     let last = this.#changedFrom - 1;
     let firstOpen: number | undefined;
     for await (const entry of this.#ledger?.scopeEntries(this.#scope, this.#changedFrom) ?? []) {
-      // PostgreSQL may still commit a request with a smaller id.
-      if (isShared && entry.lastTried > this.now() - maxTransactionMs) firstOpen ??= last + 1;
       last = parseId(entry.id);
       if (this.#ownRequests.has(entry.id)) continue;
       // If other runs can use the scope, they may retry requests that were not sent.
