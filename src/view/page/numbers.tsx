@@ -4,7 +4,8 @@ import { relativePosition } from "../answer-queries.ts";
 import type { Range, Slice, TrajectorySummary } from "../answers.ts";
 import { usePage } from "./navigation.tsx";
 
-export const formatCount = (value: number) => value.toLocaleString("en");
+export const formatCount = (value: number) =>
+  Number.isInteger(value) && Math.abs(value) < 1000 ? String(value) : value.toLocaleString("en");
 
 const withMinus = (digits: string) => digits.replace(/^-/, "−");
 
