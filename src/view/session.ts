@@ -34,7 +34,10 @@ export const openSession = (read: IndexedGroups, groupBy: ViewInput["groupBy"], 
   let summary: Summary | undefined;
   let charts: ReturnType<typeof openCharts> | undefined;
   let finished: { dataset: Dataset; searches: ReturnType<typeof openSearches> } | undefined;
-  const summarize = () => summary ?? { ...summarizeGroups(read, groups.slice(0, maxSummarizedGroups)), ...unfinished };
+  const summarize = () => {
+    summary ??= { ...summarizeGroups(read, groups.slice(0, maxSummarizedGroups)), ...unfinished };
+    return summary;
+  };
   const store: GroupReader<GroupFacts> = {
     get count() {
       return groups.length;
@@ -55,6 +58,7 @@ export const openSession = (read: IndexedGroups, groupBy: ViewInput["groupBy"], 
     /** Takes the groups that were read since the last call. */
     addGroups(isLast: boolean) {
       const end = read.groups.count - (isLast ? 0 : 1);
+      if (groups.length < maxSummarizedGroups) summary = undefined;
       while (groups.length < end) groups.push(describeGroup(read, groups.length, none));
     },
     /** @throws the signal's reason */
@@ -134,7 +138,7 @@ const describeGroup = (dataset: IndexedGroups, group: number, failedSteps: Steps
   const rewards = rows.map(({ reward }) => reward);
   // `filter` returns arrays with unused capacity, about 100 MB for 100,000 groups.
   const finite = rewards.every(Number.isFinite) ? rewards : rewards.filter(Number.isFinite);
-  const { mean, deviation } = finite.length > 0 ? computeMoments(finite) : unknownMoments;
+  const moments = finite.length > 0 ? computeMoments(finite) : undefined;
   const untrainable = findUntrainableReason(dataset, group, finite);
   const sumOf = (name: string) => rows.reduce((sum, { counts }) => sum + (counts[name] ?? 0), 0);
   const toolErrors = sumOf("tool_errors");
@@ -145,8 +149,8 @@ const describeGroup = (dataset: IndexedGroups, group: number, failedSteps: Steps
     untrainable,
     rules: none,
     rewards: finite,
-    mean,
-    spread: deviation,
+    mean: moments?.mean ?? null,
+    spread: moments?.deviation ?? null,
     failures: dataset.groups.exceptionsOf(group),
     ...describeSteps(rows, failedSteps, untrainable),
     finish: formatFinishReasons(rows),
@@ -154,8 +158,6 @@ const describeGroup = (dataset: IndexedGroups, group: number, failedSteps: Steps
     toolErrors: toolErrors + sumOf("tool_calls") > 0 ? toolErrors : null,
   };
 };
-
-const unknownMoments = { mean: null, deviation: null };
 
 /** An exception without a step has that of all trajectories of its group, as in `stats --by`. */
 const describeSteps = (rows: readonly RolloutFact[], failed: Steps, untrainable: StepPart["untrainable"]) => {
