@@ -146,6 +146,7 @@ describe("a group whose rollouts were logged before", () => {
     ["another spelling", [a, b, c, d].map((one) => `${spelled(one)}\n`).join(""), [3, differ, 0]],
     ["another rate", jsonl(a, b, c, d).replaceAll("0.00001", "0.0001"), [0, undefined, 2]],
     ["a number with another sign", jsonl(a, b, c, d).replaceAll("-1.05", "1.05"), [0, undefined, 2]],
+    ["a number with another sign and exponent", jsonl(a, b, c, d).replaceAll("100", "-1000"), [0, undefined, 2]],
     ["another answer", jsonl(a, rollout("e", 0, "g"), c, d), [0, "1 trajectory was already logged in other groups", 1]],
     ["another order", jsonl(b, a, c, d), [0, "2 trajectories were", 1]],
     ["another rollout in its group", jsonl(a, b, rollout("e", 0, "g"), c, d), [0, "2 trajectories were", 1]],

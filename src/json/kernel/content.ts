@@ -104,12 +104,12 @@ function numberDigest(start: usize, end: usize): u64 {
     zeros = 0;
   }
   // JavaScript writes -0 as 0.
-  if (length === 0) return finish();
+  if (length === 0) return mix(finish(), 0);
   let exponent: i64 = 0;
   for (let digit = at; digit < end; digit++)
     if (isDigit(byteAt(digit))) exponent = min(maxExponent, 10 * exponent + i64(byteAt(digit) - zero));
   power += zeros + (byteAt(at + 1) === minus ? -exponent : exponent);
-  return mix(finish() + u64(byteAt(start) === minus), u64(power));
+  return mix(finish(), u64(2 * power) + u64(byteAt(start) === minus));
 }
 
 function afterOf(node: usize): usize {
