@@ -242,8 +242,8 @@ export class RequestRecorder {
   #requireIntact() {
     this.requireLease();
     const ledger = this.#ledger;
+    if (ledger?.isIntact() === false) this.#replaced ??= ledgerReplaced(`the ledger ${ledger.path}`);
     if (this.#replaced) throw this.#replaced;
-    if (ledger?.isIntact() === false) throw ledgerReplaced(`the ledger ${ledger.path}`);
     if (ledger && this.#lock?.isHeld() === false) throw ledgerReplaced(`the lock of the ledger ${ledger.path}`);
   }
 

@@ -60,8 +60,8 @@ export const logPartial = (counts: LogCounts, stop: Failure, details: FailureDet
   const first = canRerun || notSent > 0 ? findFirstStep(stop) : fixNamedHint;
   const rejectedText = rejected === 0 ? "" : ` ${rejected} rejected,`;
   const message = `${sentences.formatLogged(counts)},${rejectedText} ${notSent} not logged: ${stop.message}`;
-  const hint = first ? `${first}. Then ${rest}` : rest;
   const isWhole = stop.kind === "ledger-replaced" && notSent + rejected === 0;
+  const hint = isWhole ? stop.details.hint : [first, rest].filter(Boolean).join(". Then ");
   const code = isWhole ? stop.code : outcomeFacts.logged.code;
   return new Failure(code, "log-partial", message, { ...details, hint });
 };

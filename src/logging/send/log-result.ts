@@ -72,7 +72,7 @@ const findFailure = (delivery: Delivery, groups: OutcomeCounts, stop: Failure | 
   const hasLedger = recorder.resultFacts !== null;
   const requests = sent.attempted + delivery.queue.length;
   // Otherwise, a rerun would log groups again.
-  const canRerun = hasLedger && !(resendLogged && logged > 0);
+  const canRerun = hasLedger && !recorder.replaced && !(resendLogged && logged > 0);
   const facts = { ...groups, requests, hasLedger, resendLogged, canRerun, ledgerArgs };
   const problems = stop?.details.problems ?? [];
   const stopDetails = {
@@ -83,13 +83,12 @@ const findFailure = (delivery: Delivery, groups: OutcomeCounts, stop: Failure | 
   if (unknown) {
     const { groups: unknownGroups, recorded, retryFailure } = unknown;
     const isRefused = retryFailure?.code === "refused";
-    const isRepeatable = hasLedger && !resendLogged && !isRefused && !recorder.replaced;
-    const canResolve = isRepeatable && recorder.willHonorKey(recorded);
+    const canResolve = canRerun && !resendLogged && !isRefused && recorder.willHonorKey(recorded);
     const positions = formatGroupPositions(dataset, unknownGroups);
     const areMoreUnknown = groups.unknown > unknownGroups.length;
     const request = { ...unknown, id: recorded.id, recordFailure: sent.recordFailure ?? recorder.replaced };
     const data = { ...request, ...facts, positions, areMoreUnknown, canResolve };
-    const details = { ...stopDetails, retryable: canResolve || (canRerun && not_sent > 0 && !recorder.replaced) };
+    const details = { ...stopDetails, retryable: canResolve || (canRerun && not_sent > 0) };
     return logUnknown(data, details);
   }
   if (groups.unknown > 0 && !policy.dryRun) return logUnresolved(facts, stopDetails);
