@@ -86,9 +86,8 @@ const openTrial = () => {
     const isKnown = name === promptKey || groupKeyNames.includes(name.split(".").at(-1) ?? "");
     // If each task contains a session or a time, so that none repeats, an id with groups of equal size names the group.
     const isEven = tasks.size === count && groups.length > 1 && groups.every(({ size }) => size === first?.size);
-    // A value that all trajectories share cannot distinguish prompts, and others must join groups of one trajectory.
-    const isUseful = groups.length > 1 && groups.some(({ single }) => single > 1);
-    if (groups.length === count || (!isUseful && name !== promptKey)) return false;
+    // A key must join groups of one trajectory, and a value that all trajectories share cannot distinguish prompts.
+    if (!groups.some(({ single }) => single > 1) || (groups.length === 1 && name !== promptKey)) return false;
     if (groups.some(({ isMixed }) => isMixed)) return !isKnown && isEven && idWords.test(name);
     return isKnown || groups.some(({ task }) => task !== first?.task);
   };

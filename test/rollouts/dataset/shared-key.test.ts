@@ -64,6 +64,14 @@ describe("the key to group trajectories by", () => {
     for (const name of names.split(" ")) expect([name, await adviseKey(differing(name))]).toEqual([name, key]);
   });
 
+  it("is not the prompt by which rows are grouped", async () => {
+    const rows = ["q", "q", "r"].map((prompt) => JSON.stringify({ prompt, completion: "a", reward: 1 }));
+    const { stdout } = await runHere(["check", "--json", ...filesOf(rows.join("\n"))]);
+    const rules = JSON.parse(stdout).problems.map(({ rule }: { rule: string }) => rule);
+    expect(rules).toContain("single-trajectory-group");
+    expect(rules).not.toContain("equal-prompts");
+  });
+
   it("is not one that two files share", async () => {
     const lines = withTasks({}, {}, {}, {});
     expect(await adviseKey(lines)).toBe("task_id");
