@@ -78,34 +78,37 @@ describe.concurrent("a ledger that changes during a run", () => {
       // After the last request, a run needs no lock.
       (name === "loses its lock" ? [1] : [1, 3]).map((request) => ({ name, request, harm })),
     ),
-  )("ends the run before the next request if it $name at request $request", async ({ name, harm, request }, context) => {
-    const { service, place, file } = await openThree(context, { inFolder: true });
-    const earlier = place.write("earlier.jsonl", readFileSync(file, "utf8").replaceAll('"reward":', '"reward":1'));
-    for (const ledger of ["l.db", "other.db"]) await place.log([earlier, "--ledger", ledger]);
-    copyFileSync(place.path("l.db"), place.path("old.db"));
-    const before = service.logged.length;
-    const at = (first: number, work: () => void) =>
-      service.mend(async (asked) => {
-        if (service.logged.length === first + request - 1) work();
-        await accept(asked);
-      });
-    at(before, () => copyFileSync(place.path("other.db"), place.path("twin.db")));
-    await place.log([file, ...oneEach, "--ledger", "other.db"]);
-    at(before + 3, () => harm(place, place.path("l.db")));
-    const { code, error, document } = await place.log([file, ...oneEach, "--ledger", "l.db"]);
-    const logged = `${request === 1 ? "1 group" : "3 groups"} logged, ${3 - request} not logged`;
-    const message = new RegExp(`^${logged}: .*ledger l.db was deleted, replaced or overwritten during the run$`);
-    expect([code, error?.message, error?.cause]).toEqual([
-      request === 1 ? 7 : 11,
-      expect.stringMatching(message),
-      "storage",
-    ]);
-    const rest = name === "loses its lock" ? "rerun the same command" : "copy the remaining groups to a new file";
-    const next = request === 1 ? `. Then ${rest}.*` : "";
-    expect(error?.hint).toMatch(new RegExp(`^restore the ledger as it was, .* that this ledger had${next}$`));
-    expect(document?.groups).toMatchObject({ logged: request, unknown: 0 });
-    expect(service.logged.length).toBe(before + 3 + request);
-  });
+  )(
+    "ends the run before the next request if it $name at request $request",
+    async ({ name, harm, request }, context) => {
+      const { service, place, file } = await openThree(context, { inFolder: true });
+      const earlier = place.write("earlier.jsonl", readFileSync(file, "utf8").replaceAll('"reward":', '"reward":1'));
+      for (const ledger of ["l.db", "other.db"]) await place.log([earlier, "--ledger", ledger]);
+      copyFileSync(place.path("l.db"), place.path("old.db"));
+      const before = service.logged.length;
+      const at = (first: number, work: () => void) =>
+        service.mend(async (asked) => {
+          if (service.logged.length === first + request - 1) work();
+          await accept(asked);
+        });
+      at(before, () => copyFileSync(place.path("other.db"), place.path("twin.db")));
+      await place.log([file, ...oneEach, "--ledger", "other.db"]);
+      at(before + 3, () => harm(place, place.path("l.db")));
+      const { code, error, document } = await place.log([file, ...oneEach, "--ledger", "l.db"]);
+      const logged = `${request === 1 ? "1 group" : "3 groups"} logged, ${3 - request} not logged`;
+      const message = new RegExp(`^${logged}: .*ledger l.db was deleted, replaced or overwritten during the run$`);
+      expect([code, error?.message, error?.cause]).toEqual([
+        request === 1 ? 7 : 11,
+        expect.stringMatching(message),
+        "storage",
+      ]);
+      const rest = name === "loses its lock" ? "rerun the same command" : "copy the remaining groups to a new file";
+      const next = request === 1 ? `. Then ${rest}.*` : "";
+      expect(error?.hint).toMatch(new RegExp(`^restore the ledger as it was, .* that this ledger had${next}$`));
+      expect(document?.groups).toMatchObject({ logged: request, unknown: 0 });
+      expect(service.logged.length).toBe(before + 3 + request);
+    },
+  );
 
   it("does not hide an unknown outcome, and its restoration comes first", async (context) => {
     const { service, place, file } = await openThree(context, { inFolder: true, echoes: true });

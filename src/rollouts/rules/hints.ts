@@ -56,11 +56,13 @@ const suggestForMessages = (holder: JsonObject, alias: string | undefined, place
   if (hint !== undefined || alias === undefined) return hint;
   const turns = holder[alias];
   const hasAssistant = areObjects(turns) && turns.some(({ role }) => role === "assistant");
-  if (!hasAssistant && answerColumns.some((name) => hasTurns(holder, name))) return undefined;
+  if (!hasAssistant && hasAnswer(holder)) return undefined;
   return `rename ${alias} to messages_and_choices${hasAssistant ? ", and write each assistant turn as a choice" : ""}`;
 };
 
 const hasTurns = (holder: JsonObject, key: string) => typeof holder[key] === "string" || areObjects(holder[key]);
+
+const hasAnswer = (holder: JsonObject) => answerColumns.some((name) => hasTurns(holder, name));
 
 /** Matches a Python list of messages, as pandas writes it to CSV. */
 export const pythonMessages = /^\s*\[\s*\{\s*'/;
@@ -80,10 +82,12 @@ const skippedPaths = /^(?:request|input|responses_create_params)\.|(?:^|\.)(?:pr
 /** Writers round means. */
 const meanTolerance = 1e-3;
 
-/** Returns the name of a list of scored objects if a number is their mean, so that it is the score of none of them. */
+/** Returns the name of a list of scored answers if a number is their mean, so that it is the score of none of them. */
 export const findAveraged = (row: unknown, mean = Number.NaN) =>
   Object.entries(isObject(row) ? row : {}).find(([, list]) => {
-    const scores = (areObjects(list) ? list : []).map((item) => {
+    // Without answers, they can be parts of one reward.
+    const isAnswer = (item: JsonObject) => hasAnswer(item) || Object.values(item).some(isConversation);
+    const scores = (areObjects(list) && list.every(isAnswer) ? list : []).map((item) => {
       const [name = ""] = findRewardColumns(Object.keys(item).filter((key) => typeof item[key] === "number"));
       return Number(item[name]);
     });
@@ -121,7 +125,7 @@ const suggestForRow = (holder: JsonObject, { mayBeMixed = false }: RowPlace = {}
     return `write \`${shortenName(python)}\` as JSON (in Python, with json.dumps, not with str)`;
   const { messages, reward, rewards } = findColumns(holder);
   const options = reward === undefined || reward === "reward" ? [] : ["--reward-from", reward];
-  const isTrl = hasTurns(holder, "prompt") && answerColumns.some((name) => hasTurns(holder, name));
+  const isTrl = hasTurns(holder, "prompt") && hasAnswer(holder);
   if (!isTrl && messages === undefined) return undefined;
   const words = formatCommandLine(["--from", isTrl ? "trl" : "openai-chat", ...options]);
   const choice = rewards.length > 1 ? `, and --reward-from with one of ${formatCommandLine(rewards)}` : "";

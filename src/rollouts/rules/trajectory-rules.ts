@@ -233,8 +233,8 @@ export const trainingRules = {
     about: "Some trainers write a summary or settings between the rollouts of a file.",
   }),
   "incomplete-page": warningOfWhole<{ shown: number; total: number }>({
-    message: ({ shown, total }) => `the page has ${shown} of ${total} rollouts, so the others are missing`,
-    advice: "read the other pages, too, or pass --allow incomplete-page",
+    message: ({ shown, total }) => `the page has ${shown} of ${total} rollouts`,
+    advice: "read all pages together, and then pass --allow incomplete-page",
     about: "A page has only a part of the run.",
   }),
   "secret-in-content": warning<{ kind: string }>({

@@ -107,6 +107,11 @@ itTells("rows of %s are refused, because they are not one rollout each", [
     [{ messages: [user("q")], avg_score: 0.5, traces: [1, 0].map((score) => ({ score, response: "a" })) }],
     "avg_score is the mean of the scores in traces & write a row for each of them",
   ],
+  [
+    "a grader with a total that is the mean of its parts",
+    [chat({ reward: undefined, final_score: 0.5, parts: [1, 0].map((score) => ({ score, name: "a" })) })],
+    "the reward is missing & pass --reward-from final_score",
+  ],
   ["SkyRL (dumped_evals)", [{ input_prompt: "q", output_response: "a", score: 1, stop_reason: "stop" }], "unknown"],
   [
     "Agent-R1 with its steps in a list",
@@ -239,7 +244,7 @@ itTells("a row with %s", [
   [
     "a page of a service around it",
     { "a.json": JSON.stringify({ page: 1, total: 3, samples: [chat(), chat({ reward: 0 })] }, undefined, 2) },
-    "(u:q A:a) =1 (u:q A:a) =0\n & a.json:1: warning: the page has 2 of 3 rollouts",
+    "(u:q A:a) =1 (u:q A:a) =0\n & a.json:1: warning: the page has 2 of 3 rollouts [incomplete-page]\n  read all pages together",
   ],
 ]);
 
