@@ -1,9 +1,8 @@
 /** Reads bytes as lines, as a document, or as elements of an array. */
-import { isAscii } from "node:buffer";
 import { setImmediate } from "node:timers/promises";
 import * as json from "../../json/json-bytes.ts";
 import { findFault, type JsonReader } from "../../json/reader.ts";
-import { PositionCounter } from "../rules/positions.ts";
+import { countUnits, PositionCounter } from "../rules/positions.ts";
 import { type Bytes, type LineStart, readHead, readRangeNow, ShrunkSourceError } from "./source.ts";
 
 export const blockBytes = 2 ** 20;
@@ -168,7 +167,9 @@ const bytesPerRead = 2 ** 16;
 export const countUnitsBefore = (source: Bytes, { line, start }: LineStart) => {
   const last = source.lastColumn;
   const from = last?.line === line && last.at <= start ? last : { at: findLineStart(source, start), units: 0 };
-  const units = from.units + countUnits(source, from.at, start);
+  let { at, units } = from;
+  for (; at < start; at += bytesPerRead)
+    units += countUnits(readRangeNow(source, { start: at, length: Math.min(bytesPerRead, start - at) }));
   source.lastColumn = { line, at: start, units };
   return units;
 };
@@ -183,17 +184,4 @@ const findLineStart = (source: Bytes, at: number) => {
     end = start;
   }
   return at < json.maxBomLength ? 0 : json.bomLength(readRangeNow(source, { start: 0, length: json.maxBomLength }));
-};
-
-/** A UTF-8 character of four bytes has two UTF-16 units. */
-const countUnits = (source: Bytes, from: number, to: number) => {
-  let units = 0;
-  for (let at = from; at < to; at += bytesPerRead) {
-    const bytes = readRangeNow(source, { start: at, length: Math.min(bytesPerRead, to - at) });
-    if (isAscii(bytes)) units += bytes.length;
-    else {
-      for (const byte of bytes) if (byte < 0x80 || byte >= 0xc0) units += byte >= 0xf0 ? 2 : 1;
-    }
-  }
-  return units;
 };

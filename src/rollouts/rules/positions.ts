@@ -60,15 +60,25 @@ export class PositionCounter {
       line++;
       from = lineEnd + 1;
     }
-    const { at: known, units } = last === from ? this.#counted : { at: from, units: 0 };
-    const text = bytes.subarray(Math.min(known, at), Math.max(known, at));
-    // Decoding takes ten times as long as `isAscii`.
-    const between = isAscii(text) ? text.length : text.toString("utf8").length;
+    const isNear = last === from && Math.abs(at - this.#counted.at) < at - from;
+    const { at: known, units } = isNear ? this.#counted : { at: from, units: 0 };
+    const between = countUnits(bytes.subarray(Math.min(known, at), Math.max(known, at)));
     this.#counted = { line, lineStart: from, lineEnd, at, units: at < known ? units - between : units + between };
     const before = line === first ? (unitsBefore?.() ?? 0) : 0;
     return { line, column: before + this.#counted.units + 1, offset: start + at };
   }
 }
+
+/** The UTF-16 units of the character that a byte begins: two for a UTF-8 character of four bytes. */
+const unitsByByte = new Uint8Array(256).fill(1).fill(0, 0x80, 0xc0).fill(2, 0xf0);
+
+/** Counts UTF-16 units. */
+export const countUnits = (bytes: Buffer) => {
+  if (isAscii(bytes)) return bytes.length;
+  let units = 0;
+  for (let at = 0; at < bytes.length; at++) units += unitsByByte[bytes[at] ?? 0] ?? 0;
+  return units;
+};
 
 export const toFileLine = ({ file = "the input", line = 1 }: Pick<Problem, "file" | "line">) =>
   `${file === "-" ? "standard input" : file}:${line}`;
