@@ -109,9 +109,10 @@ export const standardDeviation = (values: ArrayLike<number>) => {
   if (values.length === 0 || range === 0) return 0;
   // Division by a power of two is exact.
   const scale = 2 ** Math.floor(Math.log2(range));
-  const scaled = new Float64Array(values.length);
-  for (let at = 0; at < scaled.length; at++) scaled[at] = ((values[at] ?? 0) / 2 - min / 2) / scale;
-  const mean = average(scaled);
-  for (let at = 0; at < scaled.length; at++) scaled[at] = ((scaled[at] ?? 0) - mean) ** 2;
-  return Math.sqrt(average(scaled)) * scale * 2;
+  const scaled = new Sum();
+  for (let at = 0; at < values.length; at++) scaled.add(((values[at] ?? 0) / 2 - min / 2) / scale);
+  const { mean } = scaled;
+  const squares = new Sum();
+  for (let at = 0; at < values.length; at++) squares.add((((values[at] ?? 0) / 2 - min / 2) / scale - mean) ** 2);
+  return Math.sqrt(squares.mean) * scale * 2;
 };
