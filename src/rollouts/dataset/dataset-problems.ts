@@ -242,21 +242,25 @@ function* listSuspects({ columns }: Parts, rows: readonly number[]) {
 /** Lists the rows whose number is repeated. Ignores 0, for a trajectory without a turn or in an invalid part. */
 const findRepeatedRows = (numbers: NumberColumn): readonly number[] => {
   const all = numbers.values();
-  const repeated = findRepeatedNumbers(all.toSorted());
-  const rows: number[] = [];
-  for (let row = 0; row < all.length && repeated.size > 0; row++) if (repeated.has(all[row] ?? 0)) rows.push(row);
-  return rows;
-};
-
-const findRepeatedNumbers = (sorted: ArrayLike<number>): ReadonlySet<number> => {
-  const repeated = new Set<number>();
-  let before = 0;
-  for (let at = 0; at < sorted.length; at++) {
-    const number = sorted[at] ?? 0;
-    if (number === before && number !== 0) repeated.add(number);
-    before = number;
+  /** Of 16 bits for each row, those at the last bits of one number, and of several. */
+  const last = 2 ** Math.ceil(Math.log2(16 * all.length + 32)) - 1;
+  const [once, often] = [new Int32Array((last + 1) / 32), new Int32Array((last + 1) / 32)];
+  for (let row = 0; row < all.length; row++) {
+    const number = all[row] ?? 0;
+    const word = (number & last) >>> 5;
+    const bit = number === 0 ? 0 : 1 << number;
+    often[word] = (often[word] ?? 0) | ((once[word] ?? 0) & bit);
+    once[word] = (once[word] ?? 0) | bit;
   }
-  return repeated;
+  const counts = new Map<number, number>();
+  const rows: number[] = [];
+  for (let row = 0; row < all.length; row++) {
+    const number = all[row] ?? 0;
+    if (number === 0 || ((often[(number & last) >>> 5] ?? 0) & (1 << number)) === 0) continue;
+    counts.set(number, (counts.get(number) ?? 0) + 1);
+    rows.push(row);
+  }
+  return rows.filter((row) => (counts.get(all[row] ?? 0) ?? 0) > 1);
 };
 
 /** The checker has compared the trajectories of a group that is one part. @throws the signal's reason */

@@ -73,7 +73,8 @@ const reportUnsampled = async (dataset: IndexedGroups, breaks: Breaks) => {
   const { parts, problems } = scan;
   const all = (scan.training & trainingBits.choice) === 0;
   const isAllowed = problems.strictness.allowed.has("no-sampled-turns");
-  for (let at = 0; at < parts.count && !isAllowed; at++) {
+  const count = isAllowed || !lacks(scan.training, trainingBits.choice) ? 0 : parts.count;
+  for (let at = 0; at < count; at++) {
     if (breaks.isDue()) await breaks.take();
     if (!lacks(parts.columns.training.at(at), trainingBits.choice) || !groups.isValid(groups.groupOf(at))) continue;
     const path = () => findUnsampled(dataset, at);

@@ -23,7 +23,7 @@ export class ScanResult {
   readonly shapes = new Set<InputShape>();
   /** The `trainingBits` of all valid parts. */
   training = 0;
-  #rewardsOfPart = new Float64Array(64);
+  #rewards = new Float64Array();
 
   constructor(problems: Problems, parts = new Parts({ hasDigests: true })) {
     this.problems = problems;
@@ -63,13 +63,13 @@ export class ScanResult {
     let training = 0;
     let min = Number.POSITIVE_INFINITY;
     let max = Number.NEGATIVE_INFINITY;
-    if (trajectories > this.#rewardsOfPart.length) this.#rewardsOfPart = new Float64Array(2 * trajectories);
+    if (trajectories !== this.#rewards.length) this.#rewards = new Float64Array(trajectories);
     for (let at = 0; at < trajectories; at++) {
       const trajectory = facts[at];
       if (!trajectory) break;
       const { reward } = trajectory;
       tally.addTrajectory(trajectory);
-      this.#rewardsOfPart[at] = reward;
+      this.#rewards[at] = reward;
       if (reward < min) min = reward;
       if (reward > max) max = reward;
       parts.fingerprints.push(trajectory.fingerprint);
@@ -77,10 +77,10 @@ export class ScanResult {
       training |= trajectory.training;
     }
     const isGroup = kind === "group";
-    if (isGroup) tally.addGroup({ rewards: this.#rewardsOfPart.subarray(0, trajectories), exceptions });
+    if (isGroup) tally.addGroup({ rewards: this.#rewards, exceptions });
     columns.exceptions.set(part, exceptions);
     columns.equal.set(part, trajectories > 1 && max - min <= rewardTolerance ? 1 : 0);
-    columns.reward.set(part, isGroup ? 0 : (this.#rewardsOfPart[0] ?? 0));
+    columns.reward.set(part, isGroup ? 0 : (this.#rewards[0] ?? 0));
     columns.training.set(part, training);
     this.training |= training;
   }
