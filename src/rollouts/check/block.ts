@@ -35,3 +35,11 @@ export const emptyBlock: Block = {
   start: 0,
   positions: { mark: () => 1, locate: () => ({ line: 1, column: 1, offset: 0 }) },
 };
+
+/** Returns how many bytes could be read while a trajectory of a length is checked, at most (`Breaks`). */
+export const workOf = (length: number) => 2 ** 15 + 4 * length;
+
+/** A loop in each caller would be compiled for each. */
+export const iterate = (steps: Iterable<unknown>) => {
+  for (const _ of steps);
+};

@@ -17,7 +17,7 @@ import { findSecrets } from "../rules/known-secrets.ts";
 import type { Path } from "../rules/positions.ts";
 import type { ProblemLocation } from "../rules/problems.ts";
 import type { RuleReporter } from "../rules/rules.ts";
-import { type Block, emptyBlock } from "./block.ts";
+import { type Block, emptyBlock, iterate, workOf } from "./block.ts";
 import type { Measurer } from "./measure.ts";
 import type { MessageWalk } from "./message-walk.ts";
 import { findMixedSteps } from "./policy-steps.ts";
@@ -40,6 +40,8 @@ export interface ScanOptions {
 const groupType = defineObjectType({ trajectories: requiredField(Kind.array), exceptions: anyValue }, kindsAsFacts);
 
 const noFacts = -1;
+/** The work between two yields. */
+const maxWork = 2 ** 18;
 
 /** An index of so many parts takes about 600 MB, and the facts of so many trajectories of a group about 400 MB. */
 const limits = { records: 10_000_000, trajectories: 1_000_000 };
@@ -55,6 +57,12 @@ export class Checker {
   #line = 0;
   #isInvalid = false;
   #isWarned = false;
+  /** The next trajectory of the group. */
+  #next = 0;
+  /** The trajectories of the group that have facts. */
+  #count = 0;
+  #areObjects = true;
+  #areTyped = true;
   /** The positions in the value at which secrets or marks of chat templates can be. */
   #endings: readonly number[] = [];
   #canHaveChatMarks = false;
@@ -74,7 +82,7 @@ export class Checker {
     this.#measure = measure;
   }
 
-  /** The caller must iterate to the end, and can do other work after each trajectory, whose length is yielded. */
+  /** Yields its work after some trajectories (`workOf`). The caller must iterate to the end. */
   check(block: Block, node: number, position?: number): Iterable<number> {
     this.#block = block;
     const { table } = block;
@@ -168,12 +176,22 @@ export class Checker {
     const list = shape.at(table, shape.slots.trajectories);
     const exceptions = countElements(table, shape.at(table, shape.slots.exceptions));
     if (shape.hasDuplicate("trajectories")) this.#report("duplicate-structural-key", { key: "trajectories" }, list);
-    const found = kindOf(table, list) === Kind.array ? yield* this.#inspectTrajectories(table, list) : noFacts;
+    const isList = kindOf(table, list) === Kind.array;
+    const end = isList ? json.nodeAfter(table, list) : 0;
+    this.#next = list + nodeSize;
+    this.#count = 0;
+    this.#areObjects = isList && json.countNumbers(table, list) === 0;
+    this.#areTyped = true;
+    while (this.#next < end) yield this.#inspectSome(table, end);
+    if (isList && !this.#areObjects)
+      checkElements(table, list, { kind: Kind.object, field: "trajectories" }, this.#report);
+    const found = this.#areObjects && this.#areTyped ? this.#count : noFacts;
     if (found > 1) this.#compareTrajectories(this.#firstFacts(found), node);
     this.#reportSecrets();
     const trajectories = found === noFacts ? countElements(table, list) : found;
     const isValid = !this.#isInvalid && found !== noFacts;
-    yield* this.#addPart(json.spanOf(value), { kind: "group", trajectories, exceptions, isValid });
+    const rows = this.#addPart(json.spanOf(value), { kind: "group", trajectories, exceptions, isValid });
+    if (rows) yield* rows;
   }
 
   #compareTrajectories(all: readonly TrajectoryFacts[], group: number) {
@@ -185,21 +203,17 @@ export class Checker {
     if (mixed) this.#report("mixed-prompts", mixed, group);
   }
 
-  /** Returns the number of facts, or `noFacts` if a trajectory has no facts. */
-  *#inspectTrajectories(table: JsonTable, list: number) {
-    let areObjects = json.countNumbers(table, list) === 0;
-    let areTyped = true;
-    let count = 0;
-    const end = json.nodeAfter(table, list);
-    for (let node = list + nodeSize; node < end; node = json.nodeAfter(table, node)) {
-      if (kindAt(table, node) !== Kind.object) areObjects = false;
-      else if (this.#inspect(table, node, count)) count++;
-      else areTyped = false;
-      yield json.endOf(table, node) - json.startOf(table, node);
-      if (count > limits.trajectories) throw tooManyRecords(limits, this.#file);
+  /** Inspects some of the trajectories before `end`, and returns the work. */
+  #inspectSome(table: JsonTable, end: number) {
+    let work = 0;
+    for (let node = this.#next; work < maxWork && node < end; this.#next = node = json.nodeAfter(table, node)) {
+      if (kindAt(table, node) !== Kind.object) this.#areObjects = false;
+      else if (this.#inspect(table, node, this.#count)) this.#count++;
+      else this.#areTyped = false;
+      work += workOf(json.endOf(table, node) - json.startOf(table, node));
     }
-    if (!areObjects) checkElements(table, list, { kind: Kind.object, field: "trajectories" }, this.#report);
-    return areObjects && areTyped ? count : noFacts;
+    if (this.#count > limits.trajectories) throw tooManyRecords(limits, this.#file);
+    return work;
   }
 
   #inspect(table: JsonTable, node: number, position: number) {
@@ -232,7 +246,8 @@ export class Checker {
     this.#reportSecrets();
     const key = this.#readGroupKey(value, this.#report);
     const isValid = !this.#isInvalid;
-    for (const _ of this.#addPart(json.spanOf(value), { kind: "trajectory", trajectories: 1, exceptions: 0, isValid }));
+    const rows = this.#addPart(json.spanOf(value), { kind: "trajectory", trajectories: 1, exceptions: 0, isValid });
+    if (rows) iterate(rows);
     if (key === undefined) return;
     this.result.parts.setKey(key);
     if (isValid) this.result.parts.setLast("steps", facts.steps);
@@ -245,8 +260,8 @@ export class Checker {
     this.#addPart(span, { kind, trajectories, exceptions: 0, isValid: false });
   }
 
-  /** The caller must iterate to the end. */
-  #addPart({ start, end }: Span, part: NewPart): Iterable<number> {
+  /** The caller must iterate to the end of what this returns. */
+  #addPart({ start, end }: Span, part: NewPart): Iterable<number> | undefined {
     const { parts } = this.result;
     const { table, reader } = this.#block;
     if (parts.count >= limits.records) throw tooManyRecords(limits, this.#file);
@@ -261,7 +276,7 @@ export class Checker {
     const at = this.result.addPart(position, part, this.#facts);
     if (this.#isWarned) parts.columns.warned.set(at, 1);
     parts.setContent(at, table.bytes.subarray(start, end));
-    if (!parts.facts || !part.isValid || !this.#measure) return [];
+    if (!parts.facts || !part.isValid || !this.#measure) return undefined;
     const all = this.#firstFacts(part.trajectories);
     return this.#measure.addRows(this.#value, all, this.#walks, parts.facts, this.#hasOnePrompt);
   }

@@ -9,6 +9,7 @@ import { derivedFinishesKey } from "../facts.ts";
 import { addUse, type FactColumns, sumUses, type ToolUse, type TrajectoryFacts } from "../index/fact-columns.ts";
 import { formatKey, openGroupKeyReader } from "../index/group-key.ts";
 import { comparedStepNames, divisionNames, groupKeyNames, isMediaColumn } from "../rules/names.ts";
+import { workOf } from "./block.ts";
 import { listTexts, type MessageWalk } from "./message-walk.ts";
 import { listSteps } from "./policy-steps.ts";
 import { makers } from "./tool-calls.ts";
@@ -80,7 +81,7 @@ export const openMeasurer = (keys: MeasuredKeys) => {
   const readTasks = openTaskReader();
   return {
     /**
-     * Yields the length of each valid trajectory before its row.
+     * Yields the work of each valid trajectory before its row (`workOf`).
      * @param holder the group of the trajectories, or the trajectory
      * @param hasOnePrompt true if the prompts of tasks are the same bytes
      */
@@ -99,7 +100,7 @@ export const openMeasurer = (keys: MeasuredKeys) => {
         const { node } = facts;
         const walk = walks[at];
         if (!walk) return;
-        yield json.endOf(holder.table, node) - json.startOf(holder.table, node);
+        yield workOf(json.endOf(holder.table, node) - json.startOf(holder.table, node));
         const row = addRow(holder.table, facts, walk, into);
         if (derived.has(at)) into.finishReason.set(row, undefined);
         if (keys.hasSteps) into.by.set(row, readStep(holder, node, into));

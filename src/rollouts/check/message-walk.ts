@@ -151,7 +151,8 @@ export const addCall = (
   walk: MessageWalk,
   { maker, isLast, isCounted }: Caller,
 ) => {
-  let [name, hasArguments] = [0, false];
+  let name = 0;
+  let hasArguments = false;
   if (called > 0) {
     const kinds = functionShape.read(table, called);
     const { slots } = functionShape;

@@ -158,7 +158,7 @@ export const walkMessages = (
   }
   // The model gave nothing.
   if (isPrompt && hasTask) walk.promptEnd = messagesEnd;
-  for (const { node, mark } of walk.turns.marked) report("chat-marks-in-content", { mark }, node);
+  if (canHaveMarks) for (const { node, mark } of walk.turns.marked) report("chat-marks-in-content", { mark }, node);
   if (!areObjects) checkElements(table, list, { kind: Kind.object, element: "message" }, report);
   return walk;
 };

@@ -50,7 +50,9 @@ export const hashSteps = (table: JsonTable, object: number) => {
   if (table.shapes !== shapes) withoutSteps.fill(0);
   shapes = table.shapes;
   if (withoutSteps[shape] === 1) return 0;
-  let [sum, initial, hasStep] = [0, 0, false];
+  let sum = 0;
+  let initial = 0;
+  let hasStep = false;
   const end = json.nodeAfter(table, object);
   for (let key = object + nodeSize; key < end; ) {
     const value = key + nodeSize;

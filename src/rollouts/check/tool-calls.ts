@@ -30,7 +30,8 @@ const pair = (call: ToolEvent, result: ToolEvent) => {
 
 /** Returns true if each call has a result; undefined if a result does not answer the oldest open call. */
 const pairInOrder = (table: JsonTable, events: readonly ToolEvent[]) => {
-  let [calls, answered] = [0, 0];
+  let calls = 0;
+  let answered = 0;
   /** The index of the oldest event that can be an open call. */
   let oldest = 0;
   for (const event of events) {

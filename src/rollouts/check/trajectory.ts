@@ -139,8 +139,9 @@ export const inspectTrajectory = (
   reportRepeatedKeys(table, shape, report);
   const rewardNode = shape.at(table, slots.reward);
   const reward = rewardNode > 0 ? json.readNumber(table, rewardNode) : 0;
-  for (const name of nulls)
-    report("element-type", { element: "field", name, found: "null" }, shape.at(table, slots[name]));
+  if (nulls.length > 0)
+    for (const name of nulls)
+      report("element-type", { element: "field", name, found: "null" }, shape.at(table, slots[name]));
   if (!Number.isFinite(reward)) report("reward-not-finite", undefined, rewardNode);
   if (kinds.tools === Kind.array) inspectTools(table, shape.at(table, slots.tools), report);
   const list = shape.at(table, slots.messages_and_choices);

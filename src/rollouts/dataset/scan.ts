@@ -5,7 +5,7 @@ import { cacheReader, JsonReader, JsonTable, nodeSize, type SyntaxFault } from "
 import { emptyTable, endOf, nodeAfter, startOf } from "../../json/table.ts";
 import { Breaks } from "../../system/breaks.ts";
 import { limitInlining } from "../../system/v8-limits.ts";
-import { type Block, emptyBlock, keyUses } from "../check/block.ts";
+import { type Block, emptyBlock, iterate, keyUses } from "../check/block.ts";
 import { Checker, type ScanOptions } from "../check/checker.ts";
 import { ScanResult } from "../index/scan-result.ts";
 import * as frames from "../input/frames.ts";
@@ -15,11 +15,6 @@ import { PositionCounter } from "../rules/positions.ts";
 import { Problems, type Reporter, reportSyntaxFault } from "../rules/problems.ts";
 
 const withReader = cacheReader(keyUses);
-
-/** Checking a record costs at most as much as reading this many bytes. */
-const bytesPerRecord = 2 ** 15;
-/** Checking a byte of a trajectory costs as much as reading this many. */
-const checkedFactor = 4;
 
 interface ScannedText extends Span {
   node: number | undefined;
@@ -55,7 +50,7 @@ export class Scanner {
   }
 
   scanLines(lines: frames.Lines): void {
-    for (const _ of this.#scanPieces(lines));
+    iterate(this.#scanPieces(lines));
   }
 
   /** Scans pieces that fit in the processor's cache. Frames are larger, so that V8 does not optimize their loops. */
@@ -80,18 +75,19 @@ export class Scanner {
     for (let root = 0; root < length; root = nodeAfter(table, root)) {
       const isJson = endOf(table, root) > 0;
       if (isJson && isClean && !this.#source.originals) {
-        for (const _ of this.#checker.check(block, root));
+        iterate(this.#checker.check(block, root));
         positions.skip(startOf(table, root), endOf(table, root));
         continue;
       }
       const lineEnd = isJson ? endOf(table, root) : endOf(table, root + nodeSize);
-      for (const _ of this.#checkText(block, {
+      const text = {
         node: isJson ? root : undefined,
         start: startOf(table, root),
         end: trimmedEnd(table.bytes, lineEnd),
         fault: () => reader.faultOf(table, root),
         isLast: isLast && lineEnd === bytes.length,
-      }));
+      };
+      iterate(this.#checkText(block, text));
     }
     this.#line = positions.mark(bytes.length);
   }
@@ -153,8 +149,7 @@ export class Scanner {
     const positions = new PositionCounter({ ...origin, bytes: table.bytes });
     const block = { table, reader, start: origin.start, positions };
     const text = { ...span, node: isJson ? 0 : undefined, fault: () => reader.fault(), isLast };
-    for (const length of this.#checkText(block, text))
-      if (this.#breaks.isDue(bytesPerRecord + checkedFactor * length)) await this.#breaks.take();
+    for (const work of this.#checkText(block, text)) if (this.#breaks.isDue(work)) await this.#breaks.take();
   }
 
   #reporterAt(block: Block, at: number): Reporter {
@@ -238,8 +233,7 @@ const scanElements = async ({ bytes, name }: Source, { start, end, line }: Span 
     if (fault || !isUtf8(table.bytes.subarray(0, restAt))) return false;
     const block = { table, reader, start: part.start, positions };
     for (let node = 0; node < table.words.length; node = nodeAfter(table, node))
-      for (const length of checker.check(block, node, count++))
-        if (breaks.isDue(bytesPerRecord + checkedFactor * length)) await breaks.take();
+      for (const work of checker.check(block, node, count++)) if (breaks.isDue(work)) await breaks.take();
     if (!isEnd) continue;
     const after = part.start + restAt + 1;
     if (end - after > maxAroundBytes) return false;
