@@ -39,7 +39,6 @@ export interface ScanOptions {
 
 const groupType = defineObjectType({ trajectories: requiredField(Kind.array), exceptions: anyValue }, kindsAsFacts);
 
-const noFacts = -1;
 /** The work between two yields. */
 const maxWork = 2 ** 18;
 
@@ -59,10 +58,10 @@ export class Checker {
   #isWarned = false;
   /** The next trajectory of the group. */
   #next = 0;
-  /** The trajectories of the group that have facts. */
+  /** The number of its trajectories with facts. */
   #count = 0;
-  #areObjects = true;
-  #areTyped = true;
+  /** False if a trajectory of the group has none. */
+  #haveFacts = true;
   /** The positions in the value at which secrets or marks of chat templates can be. */
   #endings: readonly number[] = [];
   #canHaveChatMarks = false;
@@ -180,16 +179,14 @@ export class Checker {
     const end = isList ? json.nodeAfter(table, list) : 0;
     this.#next = list + nodeSize;
     this.#count = 0;
-    this.#areObjects = isList && json.countNumbers(table, list) === 0;
-    this.#areTyped = true;
+    this.#haveFacts = isList;
     while (this.#next < end) yield this.#inspectSome(table, end);
-    if (isList && !this.#areObjects)
-      checkElements(table, list, { kind: Kind.object, field: "trajectories" }, this.#report);
-    const found = this.#areObjects && this.#areTyped ? this.#count : noFacts;
-    if (found > 1) this.#compareTrajectories(this.#firstFacts(found), node);
+    const elements = { kind: Kind.object, field: "trajectories" };
+    if (isList && !checkElements(table, list, elements, this.#report)) this.#haveFacts = false;
+    if (this.#haveFacts && this.#count > 1) this.#compareTrajectories(this.#firstFacts(this.#count), node);
     this.#reportSecrets();
-    const trajectories = found === noFacts ? countElements(table, list) : found;
-    const isValid = !this.#isInvalid && found !== noFacts;
+    const trajectories = this.#haveFacts ? this.#count : countElements(table, list);
+    const isValid = !this.#isInvalid && this.#haveFacts;
     const rows = this.#addPart(json.spanOf(value), { kind: "group", trajectories, exceptions, isValid });
     if (rows) yield* rows;
   }
@@ -207,9 +204,8 @@ export class Checker {
   #inspectSome(table: JsonTable, end: number) {
     let work = 0;
     for (let node = this.#next; work < maxWork && node < end; this.#next = node = json.nodeAfter(table, node)) {
-      if (kindAt(table, node) !== Kind.object) this.#areObjects = false;
-      else if (this.#inspect(table, node, this.#count)) this.#count++;
-      else this.#areTyped = false;
+      if (kindAt(table, node) === Kind.object && this.#inspect(table, node, this.#count)) this.#count++;
+      else this.#haveFacts = false;
       work += workOf(json.endOf(table, node) - json.startOf(table, node));
     }
     if (this.#count > limits.trajectories) throw tooManyRecords(limits, this.#file);
