@@ -56,12 +56,6 @@ export class Checker {
   #line = 0;
   #isInvalid = false;
   #isWarned = false;
-  /** The next trajectory of the group. */
-  #next = 0;
-  /** The number of its trajectories with facts. */
-  #count = 0;
-  /** False if a trajectory of the group has none. */
-  #haveFacts = true;
   /** The positions in the value at which secrets or marks of chat templates can be. */
   #endings: readonly number[] = [];
   #canHaveChatMarks = false;
@@ -175,18 +169,26 @@ export class Checker {
     const list = shape.at(table, shape.slots.trajectories);
     const exceptions = countElements(table, shape.at(table, shape.slots.exceptions));
     if (shape.hasDuplicate("trajectories")) this.#report("duplicate-structural-key", { key: "trajectories" }, list);
-    const isList = kindOf(table, list) === Kind.array;
-    const end = isList ? json.nodeAfter(table, list) : 0;
-    this.#next = list + nodeSize;
-    this.#count = 0;
-    this.#haveFacts = isList;
-    while (this.#next < end) yield this.#inspectSome(table, end);
+    const end = kindOf(table, list) === Kind.array ? json.nodeAfter(table, list) : 0;
+    let haveFacts = end > 0;
+    let count = 0;
+    let work = 0;
+    for (let at = list + nodeSize; at < end; at = json.nodeAfter(table, at)) {
+      if (kindAt(table, at) === Kind.object && this.#inspect(table, at, count)) count++;
+      else haveFacts = false;
+      if (count > limits.trajectories) throw tooManyRecords(limits, this.#file);
+      work += workOf(json.endOf(table, at) - json.startOf(table, at));
+      if (work < maxWork) continue;
+      yield work;
+      work = 0;
+    }
+    yield work;
     const elements = { kind: Kind.object, field: "trajectories" };
-    if (isList && !checkElements(table, list, elements, this.#report)) this.#haveFacts = false;
-    if (this.#haveFacts && this.#count > 1) this.#compareTrajectories(this.#firstFacts(this.#count), node);
+    if (end > 0 && !checkElements(table, list, elements, this.#report)) haveFacts = false;
+    if (haveFacts && count > 1) this.#compareTrajectories(this.#firstFacts(count), node);
     this.#reportSecrets();
-    const trajectories = this.#haveFacts ? this.#count : countElements(table, list);
-    const isValid = !this.#isInvalid && this.#haveFacts;
+    const trajectories = haveFacts ? count : countElements(table, list);
+    const isValid = !this.#isInvalid && haveFacts;
     const rows = this.#addPart(json.spanOf(value), { kind: "group", trajectories, exceptions, isValid });
     if (rows) yield* rows;
   }
@@ -198,18 +200,6 @@ export class Checker {
     this.#hasOnePrompt = prompts.haveEqualBytes(table, all, reader);
     const mixed = this.#hasOnePrompt ? undefined : prompts.findMixedPrompts(table, all);
     if (mixed) this.#report("mixed-prompts", mixed, group);
-  }
-
-  /** Inspects some of the trajectories before `end`, and returns the work. */
-  #inspectSome(table: JsonTable, end: number) {
-    let work = 0;
-    for (let node = this.#next; work < maxWork && node < end; this.#next = node = json.nodeAfter(table, node)) {
-      if (kindAt(table, node) === Kind.object && this.#inspect(table, node, this.#count)) this.#count++;
-      else this.#haveFacts = false;
-      work += workOf(json.endOf(table, node) - json.startOf(table, node));
-    }
-    if (this.#count > limits.trajectories) throw tooManyRecords(limits, this.#file);
-    return work;
   }
 
   #inspect(table: JsonTable, node: number, position: number) {
