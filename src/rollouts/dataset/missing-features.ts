@@ -38,11 +38,14 @@ export const formatLacks = ({ scan, groups }: IndexedGroups, lacks: NotedLacks):
     const unit = isOfGroups || scan.parts.kindOf(0) === "group" ? "groups" : "trajectories";
     const total = isOfGroups ? groups.count : scan.parts.count;
     if (isWhole) whole.push(noted[lack]);
-    else if (count > 0) others.push(`${count} of ${total} ${unit} have ${noted[lack].replace(" in each group", "")}`);
+    else if (count > 0) others.push(`${count} of ${total} ${unit} have ${toPart(noted[lack])}`);
   }
   const ofInput = whole.length === 0 ? [] : `the input has ${joinWords(whole)}`;
   return [ofInput, others].flat().join(", and ") || undefined;
 };
+
+/** A part that lacks something in one choice can have it in others. */
+const toPart = (words: string) => words.replace(" in each group", "").replace(/^no /, "choices without ");
 
 const joinWords = (words: readonly string[]) => words.join(", ").replace(/, (?=[^,]*$)/, " and ");
 

@@ -184,12 +184,12 @@ it.each<[kinds: string, note: string | undefined, ...args: readonly string[]]>([
   ["bare", "the input has no log probabilities"],
   ["scored", undefined],
   ["bare bare", "the input has no log probabilities"],
-  ["bare scored bare", "2 of 3 groups have no log probabilities"],
-  ["bare single", "1 of 3 groups have no log probabilities, and 2 of 3 groups have one trajectory"],
+  ["bare scored bare", "2 of 3 groups have choices without log probabilities"],
+  ["bare single", "1 of 3 groups have choices without log probabilities, and 2 of 3 groups have one trajectory"],
   ["bareSingle bareSingle", "the input has no log probabilities and one trajectory in each group"],
   ["failed scored", "1 of 2 groups have only failures"],
   ["small", undefined],
-  ["mixed bare", "2 of 2 groups have no log probabilities"],
+  ["mixed bare", "2 of 2 groups have choices without log probabilities"],
 ])(
   "a note counts what lacks something, also the groups of files that all lack it: %s",
   async (kinds, note, ...args) => {
