@@ -48,7 +48,7 @@ export const exportPage = async (input: ViewInput, { now, signal }: Host, redact
   const { store, finish } = openSession(input.dataset, input.groupBy, signal);
   await finish(input);
   const breaks = new Breaks(signal);
-  const formatBlock = async (id: string, value: PageData | GroupData) => {
+  const formatBlock = async (id: string, value: PageData | GroupData | GroupRow) => {
     const pieces = [`<script type="application/json" id="${id}">`];
     for (const piece of formatJsonPieces(toRawJson(value), "")) {
       // Without `<`, no text can end the script element.
@@ -57,46 +57,54 @@ export const exportPage = async (input: ViewInput, { now, signal }: Host, redact
     }
     return [...pieces, "</script>\n"];
   };
-  const blocks: string[] = [];
-  let bytes = 0;
   const rows: GroupRow[] = [];
   let lacksLogprobs = false;
-  for (const facts of rankGroups(store.groups)) {
-    const { group } = facts;
-    if (rows.length === exportLimits.groups) break;
-    const read = await store.readGroup(group);
-    const data = { ...read, trajectories: read.trajectories.map(omitLogprobs) };
-    const size = data.trajectories.reduce((sum, { length }) => sum + length, data.rest.length);
-    if (bytes + size > exportLimits.bytes) continue;
-    bytes += size;
-    lacksLogprobs ||= data.trajectories.some((json, at) => json !== read.trajectories[at]);
-    rows.push(await store.readRow(facts));
-    for (const piece of await formatBlock(`group-${group}`, data)) blocks.push(piece);
-  }
-  rows.sort((a, b) => a.group - b.group);
-  const written = listGroupSteps(rows);
-  const steps = [...listGroupSteps(store.groups)]
-    .sort(([a], [b]) => compareSteps(a, b))
-    .map(([step, { length: of }]) => ({ step, groups: written.get(step)?.length ?? 0, of }));
-  const state = {
-    ...store.state(),
-    written: { at: new Date(now()).toISOString(), groups: rows.length, lacksLogprobs, steps },
+  const formatData = async () => {
+    const written = listGroupSteps(rows);
+    const steps = [...listGroupSteps(store.groups)]
+      .sort(([a], [b]) => compareSteps(a, b))
+      .map(([step, { length: of }]) => ({ step, groups: written.get(step)?.length ?? 0, of }));
+    const at = new Date(now()).toISOString();
+    const state = { ...store.state(), written: { at, groups: rows.length, lacksLogprobs, steps } };
+    return await formatBlock("data", { count: store.count, state, charts: await store.charts(), rows });
   };
-  const data = { count: store.count, state, charts: await store.charts(), rows };
   const script = pageScript.replaceAll(/<(?=\/script|!--)/gi, "\\x3c");
   const policy = formatPolicy(digestOf(script), digestOf(pageStyle));
   const head = `<meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="referrer" content="no-referrer">
 <style>${pageStyle}</style>`;
+  const format = (body: readonly string[]) => [
+    pageStart,
+    ...formatDocument(head, [...body, `<script>${script}</script>`]),
+  ];
+  const blocks: string[] = [];
+  let bytes = countBytes(format(await formatData()));
+  for (const facts of rankGroups(store.groups)) {
+    const { group } = facts;
+    if (rows.length === exportLimits.groups) break;
+    const read = await store.readGroup(group);
+    const data = { ...read, trajectories: read.trajectories.map(omitLogprobs) };
+    // A block has more bytes, and takes long to format.
+    const least = data.trajectories.reduce((sum, { length }) => sum + length, data.rest.length);
+    if (bytes + least > exportLimits.bytes) continue;
+    const row = await store.readRow(facts);
+    const block = await formatBlock(`group-${group}`, data);
+    const size = countBytes([...block, ...(await formatBlock("row", row))]);
+    if (bytes + size > exportLimits.bytes) continue;
+    bytes += size;
+    lacksLogprobs ||= data.trajectories.some((json, at) => json !== read.trajectories[at]);
+    rows.push(row);
+    for (const piece of block) blocks.push(piece);
+  }
+  rows.sort((a, b) => a.group - b.group);
   return {
-    pieces: [
-      pageStart,
-      ...formatDocument(head, [...(await formatBlock("data", data)), ...blocks, `<script>${script}</script>`]),
-    ],
+    pieces: format([...(await formatData()), ...blocks]),
     groups: rows.length,
     trajectories: rows.reduce((sum, { size }) => sum + size, 0),
   };
 };
+
+const countBytes = (pieces: readonly string[]) => pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
 
 /** In turns over the steps, the newest first. In each step, the lowest means are first. */
 const rankGroups = (groups: readonly GroupFacts[]) => {

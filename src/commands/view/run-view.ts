@@ -56,7 +56,7 @@ const writePage = async (context: Context, typed: ViewOptions, file: string) => 
   }
   const size = `${(bytes / 1e6).toFixed(1)} MB`;
   screen.notice(`wrote ${page.groups} of ${pluralize(groups.read, "group")} to ${file} (${size})`);
-  const limits = `${exportLimits.groups} groups and ${exportLimits.bytes / 1e6} MB of groups`;
+  const limits = `${exportLimits.groups} groups and ${exportLimits.bytes / 1e6} MB`;
   if (page.groups < groups.read) screen.notice(`a page in a file has at most ${limits}`);
   if (failure) throw failure;
 };
