@@ -115,7 +115,7 @@ const openRun = (options: FormatOptions, [formats, own]: readonly [number, numbe
   kinds: new Set<string>(),
   /** Each problem is an error. */
   problems: new Problems({ ...defaultStrictness, strict: true }),
-  warnings: [] as Conversion["warnings"][number][],
+  warnings: new Array<Conversion["warnings"][number]>(),
   notes: new Map<string, number>(),
   noted: 0,
   /** False while records are converted again. */

@@ -1,13 +1,15 @@
 /** Draws charts with links that filter the table: rewards, and the means of steps or files. */
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, RefObject } from "preact";
+import { useRef } from "preact/hooks";
 import { formatShare } from "../../text/units.ts";
 import { relativePosition } from "../answer-queries.ts";
 import type { Charts, Query, Range, RewardBounds, SeriesKey, Slice, Summary } from "../answers.ts";
-import { isNarrow, moveFocus, useFilter, usePage } from "./navigation.tsx";
+import { moveFocus, remSize, useFilter, usePage, useWidth } from "./navigation.tsx";
 import { formatCount, formatMeasure, formatRange, pluralizeCount, useRewardStyle } from "./numbers.tsx";
 
 interface ChartProps {
   name: string;
+  box: RefObject<SVGSVGElement | null>;
   legend?: ComponentChildren;
   children: ComponentChildren;
 }
@@ -19,17 +21,20 @@ const onArrowKey = (event: KeyboardEvent & { currentTarget: SVGSVGElement }) => 
   moveFocus(event.currentTarget, "a", /Right|Down/.test(event.key) ? 1 : -1);
 };
 
-const Chart = ({ name, legend, children }: ChartProps) => (
+const Chart = ({ name, box, legend, children }: ChartProps) => (
   <figure>
     <figcaption>
       <b>{name}</b> {legend}
     </figcaption>
     {/* biome-ignore lint/a11y: a drawing with links needs the role group and a tab stop */}
-    <svg role="group" aria-label={name} tabindex={0} onKeyDown={onArrowKey}>
+    <svg role="group" aria-label={name} tabindex={0} onKeyDown={onArrowKey} ref={box}>
       {children}
     </svg>
   </figure>
 );
+
+/** Returns the width of a character of a label, in percent of the chart. */
+const useCharacterWidth = (box: RefObject<SVGSVGElement | null>) => (50 * remSize()) / Math.max(1, useWidth(box));
 
 const drawHeight = (text: string, y: string, dy = "0.3em") => (
   <text class="axis y" x="-6" y={y} dy={dy}>
@@ -37,11 +42,32 @@ const drawHeight = (text: string, y: string, dy = "0.3em") => (
   </text>
 );
 
-const drawLabel = (text: string, x: string, textAnchor = "middle") => (
-  <text class="axis x" x={x} y="100%" dy="1.3em" style={{ textAnchor }}>
-    {text}
-  </text>
-);
+interface Label {
+  name: string;
+  place: number;
+}
+
+/** Moves labels by up to half a character, and omits labels that would overlap, but not the last. */
+const drawLabels = (labels: readonly Label[], characterWidth: number) => {
+  const space = characterWidth / 2;
+  const bounds = labels.map(({ name, place }) => {
+    const width = name.length * characterWidth;
+    return { width, own: Math.max(0, Math.min(place - width / 2, 100 - width)) };
+  });
+  let end = Number.NEGATIVE_INFINITY;
+  return labels.map(({ name }, at) => {
+    const { width = 0, own = 0 } = bounds[at] ?? {};
+    const start = Math.max(own, end + space);
+    const limit = at === labels.length - 1 ? 100 : (bounds.at(-1)?.own ?? 0) - space;
+    if (start - own > space || start + width > limit) return null;
+    end = start + width;
+    return (
+      <text key={at} class="axis x" x={`${start + width / 2}%`} y="100%" dy="1.3em">
+        {name}
+      </text>
+    );
+  });
+};
 
 type FilterLinkProps = { name: string; filter: Partial<Query>; children: ComponentChildren };
 
@@ -64,10 +90,6 @@ const findEnds = (values: readonly number[], [from, to]: RewardBounds) => {
   return { min, max, start, end: `${last > max ? "≥ " : ""}${formatMeasure(max)}` };
 };
 
-const maxLabels = 8;
-/** The number of characters that fit next to each other. */
-const findMaxCharacters = () => (isNarrow() ? 18 : 40);
-
 /** A count above a gray bar would seem to be that of the gray bar. */
 const formatPart = (count: number, of: number) =>
   count < of ? `${formatCount(count)} of ${formatCount(of)}` : formatCount(of);
@@ -75,18 +97,24 @@ const formatPart = (count: number, of: number) =>
 export const RewardChart = ({ bars }: { bars: Charts["rewards"] }) => {
   const { scale } = usePage();
   const styleOf = useRewardStyle();
+  const box = useRef<SVGSVGElement>(null);
+  const characterWidth = useCharacterWidth(box);
   const highest = Math.max(1, ...bars.map(({ of }) => of));
   const slotWidth = 100 / Math.max(1, bars.length);
   const width = Math.min(slotWidth * 0.84, 12);
-  const isCounted = bars.map(({ count, of }) => formatPart(count, of)).join("").length <= findMaxCharacters();
-  const names = bars.map(({ range }) => formatRange(range));
-  const isLabeled = bars.length <= maxLabels && names.join(" ").length <= findMaxCharacters();
+  const isCounted = bars.every(({ count, of }) => formatPart(count, of).length * characterWidth <= slotWidth);
   const { start, end } = findEnds([...bars.flatMap(({ range: [from, to] }) => [from, to]), ...scale], scale);
+  const labels = bars.every(({ range: [from, to] }) => from === to)
+    ? bars.map(({ range }, at) => ({ name: formatRange(range), place: (at + 0.5) * slotWidth }))
+    : [
+        { name: start, place: 0 },
+        { name: end, place: 100 },
+      ];
   return (
-    <Chart name="trajectories by reward">
+    <Chart name="trajectories by reward" box={box}>
       {drawHeight(formatCount(highest), "16%")}
       {drawHeight("0", "100%")}
-      {!isLabeled && [drawLabel(start, "0", "start"), drawLabel(end, "100%", "end")]}
+      {drawLabels(labels, characterWidth)}
       {bars.map(({ range, count, of }, at) => {
         if (of === 0) return null;
         const heightOf = (rewards: number) => (rewards === 0 ? 0 : Math.max(1.5, (rewards / highest) * 84));
@@ -112,15 +140,12 @@ export const RewardChart = ({ bars }: { bars: Charts["rewards"] }) => {
                 {formatPart(count, of)}
               </text>
             )}
-            {isLabeled && drawLabel(names[at] ?? "", `${middle}%`)}
           </FilterLink>
         );
       })}
     </Chart>
   );
 };
-
-type Series = Charts["series"][number];
 
 type SeriesProps = { by: SeriesKey; charts: Charts | undefined; summary: Summary };
 
@@ -134,28 +159,13 @@ const placeValues = (values: readonly (string | null)[]) => {
   return places.map((place) => 2 + 96 * relativePosition(place, first, places.at(-1) ?? last));
 };
 
-/** Omits labels that would overlap. */
-const drawLabels = (names: readonly string[], places: readonly number[]) => {
-  const width = 100 / findMaxCharacters();
-  const bounds = names.map((name, at): [number, number] => {
-    const half = ((name.length + 1) * width) / 2;
-    const middle = Math.min(Math.max(places[at] ?? 0, half), 100 - half);
-    return [middle - half, middle + half];
-  });
-  let end = Number.NEGATIVE_INFINITY;
-  return bounds.map(([from, to], at) => {
-    const isLast = at === names.length - 1;
-    if (!isLast && (from < end || to > (bounds.at(-1)?.[0] ?? to)) && at > 0) return null;
-    end = to;
-    return drawLabel(names[at] ?? "", `${(from + to) / 2}%`);
-  });
-};
-
 /** Draws the mean rewards of steps or files with their intervals, and the shares of truncated and failed rollouts. */
 export const SeriesChart = ({ by, charts, summary: { all: whole, stepName } }: SeriesProps) => {
   const { values: given = [], of = 0 } = charts?.series.find((series) => series.by === by) ?? {};
   const isFiltered = Boolean(charts?.selected);
   const styleOf = useRewardStyle();
+  const box = useRef<SVGSVGElement>(null);
+  const characterWidth = useCharacterWidth(box);
   // Without a filter, the gray values would be behind equal ones.
   const values = isFiltered ? given : given.map(({ value, all }) => ({ value, all, selected: all }));
   // With a filter, the axis stays.
@@ -166,16 +176,19 @@ export const SeriesChart = ({ by, charts, summary: { all: whole, stepName } }: S
   const kinds = shareKinds.filter((kind) => whole[kind] > 0);
   const height = kinds.length > 0 ? 54 : 80;
   const yOf = (value = 0) => `${10 + height * (1 - relativePosition(value, min, max))}%`;
+  const shares = values.flatMap(({ all }) => kinds.map((kind) => shareOf(all, kind)));
+  const highest = Math.max(0, ...shares) || 1;
+  const isCut = values.some(({ selected }) => kinds.some((kind) => shareOf(selected, kind) > highest));
   const nameOf = (value: string | null) => value?.split("/").at(-1) ?? `no ${by}`;
-  const labels = drawLabels(
-    values.map(({ value }) => nameOf(value)),
-    places,
-  );
-  const drawLine = (key: "all" | "selected") => {
-    const points = values.flatMap((value, at) => (value[key]?.mean == null ? [] : { at, y: yOf(value[key].mean) }));
+  const labels = values.map(({ value }, at) => ({ name: nameOf(value), place: places[at] ?? 0 }));
+  const drawLine = (key: "all" | "selected", kind?: ShareKind) => {
+    const points = values.flatMap(({ [key]: slice }, at) => {
+      if (kind) return { at, y: `${100 - 22 * Math.min(1, shareOf(slice, kind) / highest)}%` };
+      return slice?.mean == null ? [] : { at, y: yOf(slice.mean) };
+    });
     return points.slice(1).map(({ at, y }, before) => {
       const { at: from = 0, y: y1 } = points[before] ?? {};
-      return <line key={at} class={`step ${key}`} x1={xOf(from)} y1={y1} x2={xOf(at)} y2={y} />;
+      return <line key={at} class={`step ${key} ${kind ?? ""}`} x1={xOf(from)} y1={y1} x2={xOf(at)} y2={y} />;
     });
   };
   const drawInterval = (x: string, key: "all" | "selected", ci95: Slice["ci95"] | undefined) =>
@@ -183,6 +196,7 @@ export const SeriesChart = ({ by, charts, summary: { all: whole, stepName } }: S
   return (
     <Chart
       name={`mean and 95 % interval by ${by === "step" ? stepName : by}`}
+      box={box}
       legend={[
         whole.ci95 && <span title="the 95 % interval of all">┄ all</span>,
         values.length < of && `the first ${formatCount(values.length)} of ${formatCount(of)} values`,
@@ -195,18 +209,20 @@ export const SeriesChart = ({ by, charts, summary: { all: whole, stepName } }: S
     >
       {drawHeight(formatMeasure(max), yOf(max))}
       {min < max && drawHeight(formatMeasure(min), yOf(min), "0")}
-      {kinds.length > 0 && drawShares(values, kinds, places)}
+      {kinds.length > 0 && drawHeight(`${isCut ? "≥ " : ""}${formatShare(highest)}`, "80%")}
+      {drawLabels(labels, characterWidth)}
       {whole.ci95?.map((bound, side) => (
         <line key={side} class="band" x1="0" x2="100%" y1={yOf(bound)} y2={yOf(bound)} />
       ))}
-      {isFiltered && drawLine("all")}
-      {drawLine("selected")}
+      {[undefined, ...kinds].map((kind) => [isFiltered && drawLine("all", kind), drawLine("selected", kind)])}
       {values.map(({ value, all, selected }, at) => {
         const { mean } = selected ?? all;
-        if (mean === null) return labels[at];
+        if (mean === null) return null;
         const style = selected ? styleOf(mean) : { "--color": "var(--rest)" };
         const title = by === "step" && value !== null ? `${stepName} ${value}` : (value ?? nameOf(value));
-        const [left, right] = [-1, 1].map((side) => ((places[at] ?? 0) + (places[at + side] ?? 50 + 50 * side)) / 2);
+        const [left = 0, right = 0] = [-1, 1].map(
+          (side) => ((places[at] ?? 0) + (places[at + side] ?? 50 + 50 * side)) / 2,
+        );
         const point = [
           isFiltered && drawInterval(xOf(at), "all", all.ci95),
           drawInterval(xOf(at), "selected", selected?.ci95),
@@ -218,12 +234,11 @@ export const SeriesChart = ({ by, charts, summary: { all: whole, stepName } }: S
             cy={yOf(mean)}
             r={4}
           />,
-          labels[at],
         ];
         if (value === null) return <g key={at}>{point}</g>;
         return (
           <FilterLink key={at} name={`${title}: ${describe(selected ?? all)}`} filter={{ [by]: value }}>
-            <rect class="slot" x={`${left}%`} width={`${(right ?? 0) - (left ?? 0)}%`} />
+            <rect class="slot" x={`${left}%`} width={`${right - left}%`} />
             {point}
           </FilterLink>
         );
@@ -239,29 +254,6 @@ const shareOf = (slice: Slice | null, kind: ShareKind) => {
   if (!slice) return 0;
   const rollouts = slice.trajectories + (kind === "failures" ? slice.failures : 0);
   return rollouts === 0 ? 0 : slice[kind] / rollouts;
-};
-
-/** Draws bars from an axis at the bottom of the chart. */
-const drawShares = (values: Series["values"], kinds: readonly ShareKind[], places: readonly number[]) => {
-  const highest = Math.max(0, ...values.flatMap(({ all }) => kinds.map((kind) => shareOf(all, kind)))) || 1;
-  const width = Math.min(30 / values.length, 2);
-  const bars = values.flatMap(({ all, selected }, at) =>
-    kinds.flatMap((kind, nth) =>
-      [...new Set([all, selected])].map((slice) => {
-        const height = 22 * Math.min(1, shareOf(slice, kind) / highest);
-        const x = (places[at] ?? 0) + (nth - kinds.length / 2) * width;
-        return (
-          <rect
-            key={`${at} ${kind} ${slice === all}`}
-            class={slice === selected ? kind : "rest"}
-            {...{ x: `${x}%`, y: `${100 - height}%`, width: `${width}%`, height: `${height}%` }}
-          />
-        );
-      }),
-    ),
-  );
-  const isCut = values.some(({ selected }) => kinds.some((kind) => shareOf(selected, kind) > highest));
-  return [drawHeight(`${isCut ? "≥ " : ""}${formatShare(highest)}`, "80%"), ...bars];
 };
 
 const describe = ({ mean, ci95, trainable, groups, truncated, failures }: Slice) => {

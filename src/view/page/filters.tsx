@@ -41,11 +41,10 @@ export const Filters = ({ summary, children }: FiltersProps) => {
 
 const searchDelayMs = 250;
 
-/** Opens the group at a position such as `step-6.jsonl:4`. */
-const openGroupAt = async (text: string) => {
+/** Returns the group at a position such as `step-6.jsonl:4`. */
+const findGroupAt = async (text: string) => {
   const { rows } = await fetchAnswer("rows", { ...answers.allGroups, text });
-  const [only, ...others] = rows;
-  if (only && others.length === 0) location.assign(linkTo({ ...answers.allGroups, group: only.group + 1 }));
+  return rows.length === 1 ? rows[0] : undefined;
 };
 
 const SearchField = () => {
@@ -53,6 +52,7 @@ const SearchField = () => {
   const [value, setValue] = useState(sought);
   const field = useRef<HTMLInputElement>(null);
   const searched = useRef(sought);
+  const left = useRef(location.hash);
   useEffect(() => {
     // The own search arrives late, when the user may have typed more.
     if (sought !== searched.current) setValue(sought);
@@ -61,10 +61,11 @@ const SearchField = () => {
   const search = () => {
     const refusal = `at most ${numbers.formatCount(answers.maxSearchLength)} characters, found ${numbers.formatCount(value.length)}`;
     field.current?.setCustomValidity(value.length > answers.maxSearchLength ? refusal : "");
-    if (value !== sought && field.current?.reportValidity()) {
+    // A filter or another view can have changed the query since the text was typed.
+    const query = parseHash(location.hash);
+    if (value !== sought && answers.selectView(query) === "groups" && field.current?.reportValidity()) {
       searched.current = value;
-      // A filter can have changed the query since the text was typed.
-      replaceQuery({ ...parseHash(location.hash), page: 1, text: value || undefined });
+      replaceQuery({ ...query, page: 1, text: value || undefined });
     }
   };
   useEffect(() => {
@@ -74,11 +75,14 @@ const SearchField = () => {
   }, [value, sought]);
   useKeys({ "/": () => field.current?.focus() });
   const onInput = ({ currentTarget }: { currentTarget: HTMLInputElement }) => setValue(currentTarget.value);
-  const onSubmit = (event: Event) => {
+  const onSubmit = async (event: Event) => {
     event.preventDefault();
-    search();
     // The table also reports a failure.
-    if (parsePosition(value)) openGroupAt(value).catch(() => undefined);
+    const found = parsePosition(value) && (await findGroupAt(value).catch(() => undefined));
+    if (!found) return search();
+    // The way back leads to the list before the search.
+    history.replaceState(null, "", left.current);
+    location.assign(linkTo({ ...answers.allGroups, group: found.group + 1 }));
   };
   return (
     <form noValidate onSubmit={onSubmit}>
@@ -89,6 +93,9 @@ const SearchField = () => {
         placeholder="search text"
         value={value}
         onInput={onInput}
+        onFocus={() => {
+          left.current = location.hash;
+        }}
       />
     </form>
   );

@@ -164,12 +164,14 @@ const useRankedTrajectory = (member: TrajectorySummary | undefined) => {
 
 /** Equal messages have the problems of the first trajectory. */
 const CommonMessages = ({ detail, member }: GroupProps & { member: TrajectorySummary | undefined }) => {
-  const turns = useRankedTrajectory(member).parsed?.turns(0, detail.common) ?? [];
+  const { value, error, parsed } = useRankedTrajectory(member);
+  const turns = parsed?.turns(0, detail.common) ?? [];
   const title = `${numbers.pluralizeCount(detail.common, "message")} at the start of all trajectories`;
   const isOpen = detail.members.every(({ messages }) => messages === detail.common);
   const { at = 0 } = member ?? {};
   return (
     <Fold class="common" title={title} text={turns.map(({ parts }) => textOfParts(parts)).join("\n")} isOpen={isOpen}>
+      {value === undefined && <PendingAnswer error={error} />}
       <Conversation trajectory={at + 1} turns={turns} findings={listFindings(detail, at)} />
     </Fold>
   );

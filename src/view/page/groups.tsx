@@ -1,14 +1,14 @@
 /** Draws the summary, the charts and the table. */
 import type { ComponentChildren, RefObject } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { formatPercent } from "../../text/units.ts";
 import { parsePosition } from "../answer-queries.ts";
 import * as answers from "../answers.ts";
 import { RewardChart, SeriesChart } from "./charts.tsx";
 import { Filter, Filters, Snippet } from "./filters.tsx";
-import { isNarrow, linkTo, remSize, replaceQuery, useLink, usePage } from "./navigation.tsx";
+import { isNarrow, linkTo, remSize, replaceQuery, useLink, usePage, useWidth } from "./navigation.tsx";
 import * as numbers from "./numbers.tsx";
-import { ProblemList } from "./problems.tsx";
+import { PendingAnswer, ProblemList } from "./problems.tsx";
 import { Facts, type PageColumn, Table } from "./sortable-table.tsx";
 import { useAnswer } from "./use-answer.ts";
 
@@ -21,25 +21,16 @@ export const Groups = ({ state, summary }: GroupsProps) => {
   const { groups, trajectories } = summary;
   return (
     <>
-      <SummaryFacts summary={summary} isWhole={isWhole} selected={charts?.selected ?? null} />
-      <OmittedGroups state={state} summary={summary} />
-      {groups.read === 0 ? (
-        <p class="quiet">the input contains no groups</p>
-      ) : (
-        <div class="overview">
-          {trajectories.read > trajectories.rejected && (
-            <div class="charts" style={{ visibility: charts ? "visible" : "hidden" }}>
-              <RewardChart bars={charts?.rewards ?? []} />
-              {summary.series.map((by) => (
-                <SeriesChart key={by} by={by} charts={charts} summary={summary} />
-              ))}
-            </div>
-          )}
-          <div class="list">
-            <GroupTable state={state} summary={summary} />
-          </div>
+      <SummaryFacts state={state} summary={summary} isWhole={isWhole} selected={charts?.selected ?? null} />
+      {trajectories.read > trajectories.rejected && (
+        <div class="charts" style={{ visibility: charts ? "visible" : "hidden" }}>
+          <RewardChart bars={charts?.rewards ?? []} />
+          {summary.series.map((by) => (
+            <SeriesChart key={by} by={by} charts={charts} summary={summary} />
+          ))}
         </div>
       )}
+      {groups.read > 0 ? <GroupTable state={state} summary={summary} /> : <p>the input contains no groups</p>}
     </>
   );
 };
@@ -65,18 +56,6 @@ const fitColumns = (columns: readonly GroupColumn[], { by, width }: { by: string
     return column;
   });
   return { shown: columns.filter((column) => !hidden.includes(column)), hidden };
-};
-
-const useWidth = (element: RefObject<HTMLElement | null>) => {
-  const [width, setWidth] = useState(0);
-  useLayoutEffect(() => {
-    const measure = () => setWidth(element.current?.clientWidth ?? 0);
-    const observer = new ResizeObserver(measure);
-    measure();
-    if (element.current) observer.observe(element.current);
-    return () => observer.disconnect();
-  }, []);
-  return width;
 };
 
 /** An empty table keeps the columns of the previous rows, so that nothing moves. */
@@ -153,8 +132,8 @@ export const commonFolder = ([first = "", ...others]: readonly string[]) => {
 
 export const GroupTable = ({ state, summary }: GroupsProps) => {
   const { query } = usePage();
-  const { latest, error } = useAnswer("rows", query);
-  const answer = error ? undefined : latest;
+  const { value, latest, error } = useAnswer("rows", query);
+  const answer = error === undefined ? latest : value;
   const { selected = 0, of = 0, searched = 1, rows = [] } = answer ?? {};
   const box = useRef<HTMLDivElement>(null);
   const pages = Math.max(1, Math.ceil(selected / answers.rowsPerPage));
@@ -167,35 +146,11 @@ export const GroupTable = ({ state, summary }: GroupsProps) => {
       <Filters summary={summary}>
         <p class="count" role="status">
           {answer && `${numbers.formatCount(selected)} of ${numbers.pluralizeCount(of, "group")}`}
-          {!answer && (error === undefined ? "reading…" : "no groups:")}
           {searched < 1 && ` · searched ${formatPercent(searched, 1)}`}
-          {error && <b class="trouble"> {error}</b>}
+          {!answer && error === undefined && "reading…"}
         </p>
       </Filters>
-      <div class="tools">
-        {hidden.length > 0 && (
-          <p class="parts">
-            hidden columns:{" "}
-            {hidden.map(({ name, title = name, sort: sortBy }, at) => [
-              at > 0 && ", ",
-              sortBy ? (
-                <button type="button" class="sort" title={`sort by ${title}`} onClick={sortBy}>
-                  {title}
-                </button>
-              ) : (
-                title
-              ),
-            ])}
-          </p>
-        )}
-        {pages > 1 && (
-          <nav class="pages" aria-label="pages">
-            {page > 1 && <a href={link({ page: page - 1 })}>‹ previous</a>}
-            page {numbers.formatCount(page)} of {numbers.formatCount(pages)}
-            {page < pages && <a href={link({ page: page + 1 })}>next ›</a>}
-          </nav>
-        )}
-      </div>
+      {!answer && error !== undefined && <PendingAnswer error={error} />}
       <div class="rows" ref={box} tabIndex={-1}>
         <Table
           name="groups"
@@ -207,6 +162,32 @@ export const GroupTable = ({ state, summary }: GroupsProps) => {
         />
         {answer && selected === 0 && searched === 1 && <p class="quiet">{explainEmptyTable(query, state)}</p>}
       </div>
+      {answer && (hidden.length > 0 || pages > 1) && (
+        <div class="tools">
+          {hidden.length > 0 && (
+            <p class="parts">
+              hidden columns:{" "}
+              {hidden.map(({ name, title = name, sort: sortBy }, at) => [
+                at > 0 && ", ",
+                sortBy ? (
+                  <button type="button" class="sort" title={`sort by ${title}`} onClick={sortBy}>
+                    {title}
+                  </button>
+                ) : (
+                  title
+                ),
+              ])}
+            </p>
+          )}
+          {pages > 1 && (
+            <nav class="pages" aria-label="pages">
+              {page > 1 && <a href={link({ page: page - 1 })}>‹ previous</a>}
+              page {numbers.formatCount(page)} of {numbers.formatCount(pages)}
+              {page < pages && <a href={link({ page: page + 1 })}>next ›</a>}
+            </nav>
+          )}
+        </div>
+      )}
     </section>
   );
 };
@@ -217,8 +198,7 @@ const explainEmptyTable = ({ text, ...query }: answers.Query, { summary, written
   const filtered = answers.formatQuery(answers.filtersOf(query)) === "{}" ? [] : ["matches the filters"];
   const searched = text ? [`${parsePosition(text) ? "is at" : "contains"} “${text}”`] : [];
   if (own?.groups !== 0) return `no group ${[...filtered, ...searched].join(" and ")}`;
-  const groups = own.of === 1 ? "1 group has" : `${numbers.formatCount(own.of)} groups have`;
-  return `${groups} ${summary?.stepName} ${step}, none is in this file`;
+  return `${numbers.pluralizeCount(own.of, "group")} ${own.of === 1 ? "has" : "have"} ${summary?.stepName} ${step}, none is in this file`;
 };
 
 /** The positions of the list that the reader left, and of its page. */
@@ -246,10 +226,12 @@ const useListPosition = (box: RefObject<HTMLElement | null>, rows: readonly answ
   }, [rows]);
 };
 
-type FactsProps = { summary: answers.Summary; isWhole: boolean; selected: answers.Slice | null };
+type FactsProps = GroupsProps & { isWhole: boolean; selected: answers.Slice | null };
 
-const SummaryFacts = ({ summary, isWhole, selected }: FactsProps) => {
-  const { files, fileCount, notes, findings, groups, trajectories, rules, all } = summary;
+const SummaryFacts = ({ state, summary, isWhole, selected }: FactsProps) => {
+  const { files, fileCount, findings, groups, trajectories, rules, all } = summary;
+  const notes = [...describeOmitted(state, summary), ...summary.notes].join("; ");
+  const style = { visibility: isWhole ? "visible" : "hidden" };
   const show = (cell: (slice: answers.Slice) => ComponentChildren) => [
     cell(selected ?? all),
     " ",
@@ -257,12 +239,6 @@ const SummaryFacts = ({ summary, isWhole, selected }: FactsProps) => {
       all: {cell(all)}
     </span>,
   ];
-  const ofAll = (
-    <span class="all quiet" hidden={selected === null}>
-      {" of all"}
-    </span>
-  );
-  const problems = rules.reduce((sum, { count }) => sum + count, 0);
   const invalid = [
     groups.rejected > 0 && numbers.pluralizeCount(groups.rejected, "group"),
     trajectories.rejected > 0 && numbers.pluralizeCount(trajectories.rejected, "trajectory"),
@@ -271,10 +247,10 @@ const SummaryFacts = ({ summary, isWhole, selected }: FactsProps) => {
     <section class="facts" aria-label="summary">
       <h1 title={files.join("\n")}>
         {files[0] ?? "nothing"}
-        {fileCount > 1 && <span class="quiet"> and {numbers.pluralizeCount(fileCount - 1, "other file")}</span>}
+        {fileCount > 1 && <span class="quiet"> and {numbers.formatCount(fileCount - 1)} more</span>}
       </h1>
       <Facts
-        style={{ visibility: isWhole ? "visible" : "hidden" }}
+        style={style}
         facts={{
           "mean reward": trajectories.read > trajectories.rejected && show((slice) => <numbers.Moments {...slice} />),
           invalid: invalid.length > 0 && <span class="trouble">{invalid.join(", ")}</span>,
@@ -284,35 +260,30 @@ const SummaryFacts = ({ summary, isWhole, selected }: FactsProps) => {
               const count = numbers.formatCount(slice.failures);
               return slice === all && selected !== null ? count : <Filter name={count} filter={{ failed: true }} />;
             }),
-          problems: problems === 0 ? "none" : [numbers.formatCount(problems), ofAll],
           trainable:
             groups.read > 0 &&
             show((slice) => {
               const of = slice === all ? groups.read : slice.groups;
-              return `${numbers.formatCount(slice.trainable)} of ${numbers.pluralizeCount(of, "group")}`;
+              return `${numbers.formatCount(slice.trainable)} of ${numbers.formatCount(of)}`;
             }),
           trajectories: show((slice) => numbers.formatCount(slice === all ? trajectories.read : slice.trajectories)),
         }}
       />
-      {notes.length > 0 && (
-        <ul class="notes quiet" aria-label="notes">
-          {notes.map((note) => (
-            <li key={note} title={note}>
-              {note}
-            </li>
-          ))}
-        </ul>
-      )}
-      {problems > 0 && (
-        <ul class="rules">
-          {rules.map(({ rule, severity, count }) => (
-            <li key={rule} class={severity}>
-              <Filter name={rule} filter={{ rule }} /> {numbers.formatCount(count)}
-            </li>
-          ))}
-          <li>{ofAll}</li>
-        </ul>
-      )}
+      <Facts
+        style={style}
+        facts={{
+          "all problems":
+            rules.length === 0
+              ? "none"
+              : rules.map(({ rule, severity, count }, at) => (
+                  <span key={rule} class={severity}>
+                    {at > 0 && ", "}
+                    <Filter name={rule} filter={{ rule }} /> {numbers.formatCount(count)}
+                  </span>
+                )),
+          input: notes !== "" && notes,
+        }}
+      />
       <ProblemList findings={findings} />
     </section>
   );
@@ -320,17 +291,14 @@ const SummaryFacts = ({ summary, isWhole, selected }: FactsProps) => {
 
 const maxListedSteps = 8;
 
-const OmittedGroups = ({ state: { written }, summary }: GroupsProps) => {
-  const { groups, stepName } = summary;
+const describeOmitted = ({ written }: answers.PageState, { groups, stepName }: answers.Summary) => {
   const isPart = written && written.groups < groups.read;
-  if (!written || !(isPart || written.lacksLogprobs)) return null;
-  const steps = written.steps.filter((each) => isPart && each.groups > 0 && each.step !== null).reverse();
+  const steps = written?.steps.filter((each) => each.groups > 0 && each.step !== null).reverse() ?? [];
   const listed = steps.slice(0, maxListedSteps).map((each) => `${each.groups} of ${stepName} ${each.step}`);
-  const parts = [
-    `this page contains ${numbers.formatCount(written.groups)} of ${numbers.pluralizeCount(groups.read, "group")}`,
-    listed.length > 0 && `: ${listed.join(", ")}${steps.length > listed.length ? ", …" : ""}`,
-    isPart && ". The numbers and plots are those of all",
-    written.lacksLogprobs && ". It lacks the log probabilities",
+  const ofSteps = listed.length > 0 ? `: ${listed.join(", ")}${steps.length > listed.length ? ", …" : ""}` : "";
+  const count = `${numbers.formatCount(written?.groups ?? 0)} of ${numbers.pluralizeCount(groups.read, "group")}`;
+  return [
+    ...(isPart ? [`this page contains ${count}${ofSteps}`, "the numbers and plots are those of all"] : []),
+    ...(written?.lacksLogprobs ? ["this page lacks the log probabilities"] : []),
   ];
-  return <p class="quiet">{parts}</p>;
 };

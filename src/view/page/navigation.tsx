@@ -45,6 +45,18 @@ export const isNarrow = () => innerWidth < 66.6 * remSize();
 
 export const remSize = () => Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
 
+export const useWidth = (element: RefObject<Element | null>) => {
+  const [width, setWidth] = useState(0);
+  useLayoutEffect(() => {
+    const measure = () => setWidth(element.current?.clientWidth ?? 0);
+    const observer = new ResizeObserver(measure);
+    measure();
+    if (element.current) observer.observe(element.current);
+    return () => observer.disconnect();
+  }, []);
+  return width;
+};
+
 export const linkTo = (query: Query) => {
   const json = formatQuery(query);
   return `#/${json === "{}" ? "" : encodeURIComponent(json)}`;

@@ -213,6 +213,6 @@ describe("a conversation on the page", () => {
       ['{"a'],
     ]);
     await page.show({ group: 9 });
-    expect(page.textsOf("[role=alert]")).toEqual(["this page does not contain the groupall groups"]);
+    expect(page.textsOf("[role=alert]")).toEqual(["this page does not contain the group"]);
   });
 });

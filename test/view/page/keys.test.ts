@@ -183,7 +183,7 @@ describe("a served page", () => {
     expect([...shown(), page.textsOf("main > p")]).toEqual([[""], ["status"], ["the input contains no groups"]]);
     await page.show({ group: 2 });
     expect([page.textsOf("[role=alert]"), asked.at(-1)]).toEqual([
-      ["g.jsonl changedall groups"],
+      ["g.jsonl changed"],
       'api/group?query={"group":2} Bearer a-b_c',
     ]);
     await page.show({ group: 3 });

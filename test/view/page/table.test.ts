@@ -29,10 +29,11 @@ describe("the table and charts of the page", () => {
     expect(page.textsOf(".facts dd").slice(0, 4)).toEqual([
       "0.625 sd 0.375 all: 0.591 ± 0.311, sd 0.373",
       "0 all: 2",
-      "3 of all",
-      "1 of 1 group all: 4 of 5 groups",
+      "1 of 1 all: 4 of 5",
+      "2 all: 11",
     ]);
-    expect(page.textsOf(".rules li").at(-1)).toBe("of all");
+    // Problems and notes do not follow the filter.
+    expect(page.textsOf(".facts dt").slice(4)).toEqual(["all problems", "input"]);
     await expect(formatHtml(page.find(".charts").outerHTML)).toMatchFileSnapshot("golden/steps.txt");
   });
 
@@ -176,23 +177,26 @@ describe("the table and charts of the page", () => {
     const files = [[groupLine([0, 1]), ...invalid].join("\n"), "\n"].map((lines, at) => fileOf(`${at}.jsonl`, lines));
     const html = await writePage(files);
     const page = await openPage(html.replace(/("written":\{"at":"[^"]*","groups":)\d+/, "$11"));
-    expect(page.textsOf(".facts + p")).toEqual([
-      "this page contains 1 of 3 groups. The numbers and plots are those of all",
-    ]);
+    expect(page.textsOf(".facts dd").at(-1)).toMatch(
+      /^this page contains 1 of 3 groups; the numbers and plots are those of all; /,
+    );
     expect(page.textsOf(".facts dl div")[1]).toBe("invalid2 groups, 3 trajectories");
-    expect(page.textsOf("h1")[0]).toMatch(/0\.jsonl and 1 other file$/);
+    expect(page.textsOf("h1")[0]).toMatch(/0\.jsonl and 1 more$/);
   });
 
-  it("label at most eight bars, and draw few rewards of many", async () => {
-    const drawn = async (...groups: readonly (readonly number[])[]) => {
+  it("label the bars whose labels fit, count bars if all counts fit, and draw few rewards of many", async () => {
+    const drawn = async (width: number, ...groups: readonly (readonly number[])[]) => {
       const lines = groups.map((rewards) => groupLine(rewards));
-      return await openPage(await writePage([fileOf("a.jsonl", lines.join("\n"))]));
+      return await openPage(await writePage([fileOf("a.jsonl", lines.join("\n"))]), { width });
     };
-    const labels = (page: Awaited<ReturnType<typeof drawn>>) => page.textsOf("figure:first-child a text").join();
-    expect(labels(await drawn([...Array(8).keys()]))).toBe("1,0,1,1,1,2,1,3,1,4,1,5,1,6,1,7");
-    expect(labels(await drawn([...Array(9).keys()]))).toBe(Array(9).fill(1).join());
-    expect(labels(await drawn([...Array(480).keys()]))).toBe("");
-    const rare = await drawn(...Array(99).fill([0]), [1]);
+    const labels = (page: Awaited<ReturnType<typeof drawn>>) =>
+      ["svg > .axis.x", "a text"].map((found) => page.textsOf(`figure:first-child ${found}`).join());
+    const counts = Array(9).fill(1).join();
+    expect(labels(await drawn(1600, [...Array(9).keys()]))).toEqual(["0,1,2,3,4,5,6,7,8", counts]);
+    expect(labels(await drawn(80, [...Array(9).keys()]))).toEqual(["0,1,3,4,6,8", counts]);
+    expect(labels(await drawn(60, [...Array(9).keys()]))).toEqual(["0,2,4,6,8", ""]);
+    expect(labels(await drawn(300, [...Array(480).keys()]))).toEqual(["0,479", ""]);
+    const rare = await drawn(1600, ...Array(99).fill([0]), [1]);
     expect(rare.attributesOf(".bar", "height")).toEqual(["84%", "1.5%"]);
   });
 
@@ -287,7 +291,7 @@ describe("the table and charts of the page", () => {
     const page = await openPage(await writePage(files), { width: 2000 });
     expect(page.textsOf("td[data-name=file]")).toEqual(["a/1.jsonl", "b/1.jsonl", "b/c/1.jsonl"]);
     expect(page.textsOf('td[data-name="tool errors"]')).toEqual(["2", "0", ""]);
-    expect(page.textsOf("svg > .axis.x")).toEqual(["≤ 0", "98"]);
+    expect(page.textsOf("figure:first-child .axis.x")).toEqual(["≤ 0", "98"]);
   });
 
   it("filter by the counts of rules, and name the problems that concern no group", async () => {
@@ -296,15 +300,15 @@ describe("the table and charts of the page", () => {
       fileOf("z.jsonl", text),
     );
     const page = await openPage(await writePage([file ?? "", flat ?? ""]), { query: { sort: "size" } });
-    expect(page.textsOf(".rules li")).toContain("unknown-role 1");
+    expect(page.textsOf(".facts dd span").join("")).toContain("unknown-role 1");
     expect(page.textsOf(".facts .problem .quiet")).toEqual(["[mixed-shapes]"]);
-    await page.click("unknown-role", ".rules a");
-    expect([page.query(), page.textsOf("tbody td:first-child"), page.textsOf(".rules [aria-current]")]).toEqual([
+    await page.click("unknown-role", ".facts a");
+    expect([page.query(), page.textsOf("tbody td:first-child"), page.textsOf(".facts [aria-current]")]).toEqual([
       { sort: "size", rule: "unknown-role" },
       ["1"],
       ["unknown-role"],
     ]);
-    await page.click("unknown-role", ".rules a");
+    await page.click("unknown-role", ".facts a");
     expect(page.query()).toEqual({ sort: "size" });
   });
 });
