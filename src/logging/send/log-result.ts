@@ -82,8 +82,8 @@ const findFailure = (delivery: Delivery, groups: OutcomeCounts, stop: Failure | 
   };
   if (unknown) {
     const { groups: unknownGroups, recorded, retryFailure } = unknown;
-    const isRefused = retryFailure?.code === "refused";
-    const canResolve = canRerun && !resendLogged && !isRefused && recorder.willHonorKey(recorded);
+    const canRepeat = canRerun && !resendLogged && retryFailure?.code !== "refused";
+    const canResolve = canRepeat && recorder.willHonorKey(recorded);
     const positions = formatGroupPositions(dataset, unknownGroups);
     const areMoreUnknown = groups.unknown > unknownGroups.length;
     const request = { ...unknown, id: recorded.id, recordFailure: sent.recordFailure ?? recorder.replaced };

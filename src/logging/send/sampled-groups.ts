@@ -87,10 +87,12 @@ export const reportSampledBefore = async (delivery: Delivery, unsent: Uint32Arra
     search ??= await openSearch(dataset, unsent, breaks);
     for (const { bytes, digests, joined, own } of listSampled(entry, dedupKeys)) {
       if (breaks.isDue(digests.byteLength)) await breaks.take();
-      digests.forEach(search.find);
+      const source = own < 0 ? undefined : sourceOf(dataset, own);
+      // The groups of a followed file can have equal rollouts, whenever they are sent.
+      for (const digest of digests) if (!isGrowing || search.wanted.get(digest) !== source) search.find(digest);
       same.add(own);
       // A group of the input is no earlier version of another, unless it is of an earlier version of a followed file.
-      if (own < 0 || (isGrowing && sourceOf(dataset, own) !== search.wanted.get(-joined))) search.find(-joined);
+      if (own < 0 || (isGrowing && search.wanted.get(-joined) !== source)) search.find(-joined);
       // The last logged request decides.
       if (own >= 0 && isLogged(entry.state)) changed.delete(own);
       if (own < 0 || !isLogged(entry.state) || bytes === 0 || bytes === bytesNumberOf(dataset, own)) continue;
