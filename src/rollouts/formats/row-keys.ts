@@ -1,4 +1,4 @@
-/** Finds the columns that state the group, the rollout, the policy and the system prompt of a row. */
+/** Finds the columns that state the group, the rollout and the policy of a row. */
 
 import { hash } from "node:crypto";
 import { unwrap } from "../../conversation/apis/openai.ts";
