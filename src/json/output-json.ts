@@ -119,8 +119,9 @@ export class JsonWriter {
   write(bytes: Buffer, start = 0, end = bytes.length) {
     const after = this.length + end - start;
     if (after > this.#bytes.length) this.#bytes = Buffer.concat([this.#bytes], 2 * after);
-    if (end - start > maxLoopBytes) bytes.copy(this.#bytes, this.length, start, end);
-    else for (let at = start; at < end; at++) this.#bytes[this.length + at - start] = bytes[at] ?? 0;
+    const into = this.#bytes;
+    if (end - start > maxLoopBytes) bytes.copy(into, this.length, start, end);
+    else for (let at = start, to = this.length; at < end; at++) into[to++] = bytes[at] ?? 0;
     this.length = after;
   }
 

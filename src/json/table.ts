@@ -106,7 +106,7 @@ export const findMemberNode = (table: JsonTable, object: number, key: string) =>
   return value;
 };
 
-const hasKey = (table: JsonTable, node: number, key: string) => {
+export const hasKey = (table: JsonTable, node: number, key: string) => {
   if (detailOf(table, node) === encodedKey) return readString(table, node) === key;
   const start = startOf(table, node) + 1;
   if (endOf(table, node) - start !== key.length + 1) return false;

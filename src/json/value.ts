@@ -52,10 +52,6 @@ const keysShape = new Shape([], ({ list }) => {
 /** Maps each key to the kind of its last value. */
 const kindsOf = ({ list }: SharedMembers<never>) => new Map(list().map(({ key, kind }) => [key, kind]));
 
-const nullsShape = new Shape([], (members) =>
-  [...kindsOf(members).values()].some((kind) => (kind & (Kind.null | Kind.object | Kind.array)) !== 0),
-);
-
 type KeyFacts<Facts> = Readonly<{ shape: Shape<never, Facts>; ofOthers: Facts }>;
 
 /** Derives facts from the keys of an object without nulls, once for all objects with these keys. */
@@ -310,9 +306,15 @@ export class Value implements json.JsonValue {
     });
   }
 
-  /** False if the value is an object that contains neither null nor other objects and arrays. */
-  get canHaveNulls() {
-    return !this.isObject || nullsShape.read(this.table, this.node);
+  /** True if the value contains null, except in members with the key. */
+  hasNulls(exceptAt?: string) {
+    const { table } = this.#in;
+    const after = json.nodeAfter(table, this.node);
+    for (let node = this.node + nodeSize; node < after; node += nodeSize) {
+      if (json.firstByteAt(table, node) !== nullByte) continue;
+      if (exceptAt === undefined || !json.hasKey(table, node - nodeSize, exceptAt)) return true;
+    }
+    return false;
   }
 
   get cachedEmbeddedJson(): Value | undefined {

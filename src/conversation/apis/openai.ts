@@ -101,7 +101,7 @@ export const toTurns = (
   const finish = sampled && openFinish(run, sampled, messages.filter((_, at) => isAnswer(at)).length);
   let answers = 0;
   let openCalls = new OpenCalls<string>();
-  const needsIds = messages.some(lacksId);
+  const needsIds = messages.some((message, at) => lacksId(message, roles[at]));
   const turns = messages.map((message, at): Json | undefined => {
     const role = roles[at] ?? "";
     if (resultRoles.has(role)) return toResultMessage(run, message, openCalls);
@@ -179,9 +179,8 @@ const callRole = "tool_call";
 const resultRoles: ReadonlySet<string> = new Set(["tool", "tool_response", "function"]);
 
 /** True for a call or a result that is paired by its order. */
-const lacksId = (message: Value) =>
-  message.has("function_call") ||
-  (resultRoles.has(message.textAt("role") ?? "") && message.idAt("tool_call_id") === undefined);
+const lacksId = (message: Value, role = "") =>
+  message.has("function_call") || (resultRoles.has(role) && message.idAt("tool_call_id") === undefined);
 
 const joinCalls = (messages: readonly Value[], ids: readonly string[]) => ({
   role: literal("assistant", ...messages.map((message) => message.get("role"))),
@@ -215,20 +214,17 @@ const toRowMessage = (message: Value, added?: AddedIds["added"]): Json => {
 };
 
 /** Arrow writes null for each key that only other rows have. Null can also be a content or an argument. */
-const removeNulls = (value: Value, isMessage = true): Json =>
-  value.canHaveNulls && value.raw.includes("null") ? removeInnerNulls(value, isMessage) : value;
-
-const removeInnerNulls = (value: Value, isMessage: boolean): Json => {
-  if (!value.canHaveNulls) return value;
+const removeNulls = (value: Value, isMessage = true): Json => {
+  if (!value.hasNulls(isMessage ? "content" : undefined)) return value;
   if (value.isList) {
     const items = value.items();
-    const kept = items.map((item) => removeInnerNulls(item, isMessage));
+    const kept = items.map((item) => removeNulls(item, isMessage));
     return kept.every((item, at) => item === items[at]) ? value : kept;
   }
   const members = value.members();
   const kept = members.flatMap(([key, member]): readonly (readonly [string, Json])[] => {
     if (isMessage && key === "arguments") return [[key, member]];
-    return member.isNull && !(isMessage && key === "content") ? [] : [[key, removeInnerNulls(member, isMessage)]];
+    return member.isNull && !(isMessage && key === "content") ? [] : [[key, removeNulls(member, isMessage)]];
   });
   const isSame = kept.length === members.length && kept.every(([, member], at) => member === members[at]?.[1]);
   return isSame ? value : new Map(kept);
@@ -306,7 +302,7 @@ const listTools = (run: Notes, tools: Value | undefined) => {
 export const toRowTools = (run: Notes, tools: Value | undefined) =>
   nonEmpty(
     listTools(run, tools).flatMap((tool) => {
-      const hasNulls = tool.raw.includes("null") && hasSchemaNulls(tool);
+      const hasNulls = tool.hasNulls() && hasSchemaNulls(tool);
       return toTool(run, tool, hasNulls ? (value) => removeNulls(value, false) : undefined);
     }),
   );

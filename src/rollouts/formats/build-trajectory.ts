@@ -2,7 +2,7 @@
 import { basename } from "node:path";
 import { unwrap } from "../../conversation/apis/openai.ts";
 import * as output from "../../json/output-json.ts";
-import { ConversionError, type Members, Value } from "../../json/value.ts";
+import { ConversionError, type Members, openKeyFacts, Value } from "../../json/value.ts";
 import { findNearest } from "../../text/nearest.ts";
 import { formatList } from "../../text/sentences.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
@@ -79,22 +79,28 @@ export const buildException = (recorded?: output.Json, type?: output.Json, trace
 const failureHolders = ["info", "extra_info", "metadata", "evaluation_result"];
 const errorColumn = /^(?:error|exception|discard|fail(?:ure)?)(?:_(?:msg|message|reason))?$/;
 
-/** True for a member that calls the score invalid. */
-const isInvalidMark = ([key, value]: Members[number]) =>
-  value.canBeMetric &&
-  !value.isNumber &&
-  (value.isTrue
-    ? /^(?:is_?)?aborted$|^(?:remove|discard|drop)_sample$|(?:^|_)(?:judg|scor|grad|verif|reward)\w*_(?:failed|failure|error)$/
-    : /(?:score|reward)_(?:is_)?valid$|(?:^|_)valid_(?:score|reward)$/
-  ).test(key);
+/** Match names of flags that call the score invalid if they are true, and if they are false. */
+const invalidFlag =
+  /^(?:is_?)?aborted$|^(?:remove|discard|drop)_sample$|(?:^|_)(?:judg|scor|grad|verif|reward)\w*_(?:failed|failure|error)$/;
+const validFlag = /(?:score|reward)_(?:is_)?valid$|(?:^|_)valid_(?:score|reward)$/;
+
+/** The keys of an object that can state a failure. */
+const failureKeys = openKeyFacts((keys) => ({
+  holders: failureHolders.filter((name) => keys.includes(name)),
+  flags: keys.filter((key) => invalidFlag.test(key) || validFlag.test(key)),
+  errors: keys.filter((key) => errorColumn.test(key)),
+}));
 
 /** Finds what a row states beside its score: an error, a failed status, or that the score is invalid. */
 const findStatedFailure = (row: Value) => {
-  const holders = [row, ...failureHolders.flatMap((name) => unwrap(row.get(name)) ?? [])];
-  const mark = holders.flatMap((holder) => holder.members().filter(isInvalidMark))[0];
-  const isError = ([key, value]: Members[number]) =>
-    errorColumn.test(key) && !value.isBlank && (value.isText || value.isObject);
-  const [name, error] = holders.flatMap((holder) => holder.members().filter(isError))[0] ?? [];
+  const holders = [row, ...row.facts(failureKeys).holders.map((name) => unwrap(row.require(name)))];
+  const list = (kind: "flags" | "errors") =>
+    holders.flatMap((one) => one.facts(failureKeys)[kind].map((key) => [key, one.require(key)] as const));
+  const isMark = ([key, value]: Members[number]) =>
+    value.canBeMetric && !value.isNumber && (value.isTrue ? invalidFlag : validFlag).test(key);
+  const mark = list("flags").find(isMark);
+  const isError = ([, value]: Members[number]) => !value.isBlank && (value.isText || value.isObject);
+  const [name, error] = list("errors").find(isError) ?? [];
   if (name !== undefined && error) return { name, error, isInvalid: mark !== undefined };
   if (mark) return { name: mark[0], error: output.literal(`${mark[0]} is ${mark[1].raw}`, mark[1]), isInvalid: true };
   const status = row.get("status");
@@ -235,7 +241,8 @@ export const findMetrics = (record: Value): Members =>
   record.facts(columns).metrics.flatMap((key): Members => {
     const value = unwrap(record.require(key));
     if (!value.isObject) return key.startsWith("reward_") && value.isNumber ? [[key, value] as const] : [];
-    return value.metricMembers().map(([name, part]) => [key === "metrics" ? name : `${key}.${name}`, part] as const);
+    const parts = value.metricMembers();
+    return key === "metrics" ? parts : parts.map(([name, part]) => [`${key}.${name}`, part] as const);
   });
 
 export const requireReward = (record: Value, key: string) => {

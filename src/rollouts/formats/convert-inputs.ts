@@ -283,13 +283,15 @@ const openFormatRun = (files: readonly records.ConvertedFile[], format: Format, 
     if (run.isCounting) countNote(run, text);
   };
   const recordsOf = new Map(files.map((file) => [join(file.name), file.records]));
+  let last = { file: "", path: "", name: "" };
   const find = ({ file, member }: Pick<SourceRecord, "file" | "member">, path: string) => {
     if (member !== undefined)
       return documents.load(`${file}!${path}`, () => recordsOf.get(join(file))?.readSibling?.(path));
-    const name = join(dirname(file), path);
+    if (last.file !== file || last.path !== path) last = { file, path, name: join(dirname(file), path) };
+    const { name } = last;
     const listed = records.parseListedName(name);
     const read = listed && recordsOf.get(listed.file)?.readNow;
-    return read ? documents.load(name, () => read(listed.position)) : documents.findFile(file, path);
+    return read ? documents.load(name, () => read(listed.position)) : documents.findFile(file, name);
   };
   return {
     ...run,

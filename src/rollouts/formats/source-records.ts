@@ -1,5 +1,5 @@
 /** Opens files and the documents next to them, and parses, converts and locates their records. */
-import { basename, dirname, join } from "node:path";
+import { basename } from "node:path";
 import { bomLength } from "../../json/json-bytes.ts";
 import { childrenOf, type Json, sourcesOf } from "../../json/output-json.ts";
 import { findFault, requireFault, type SyntaxFault } from "../../json/reader.ts";
@@ -254,10 +254,7 @@ export const openDocuments = () => {
   return {
     foundNames,
     load,
-    findFile: (file: string, path: string) => {
-      const name = join(dirname(file), path);
-      return file === "-" ? undefined : load(name, () => readDocumentFile(name));
-    },
+    findFile: (file: string, name: string) => (file === "-" ? undefined : load(name, () => readDocumentFile(name))),
     /** @throws DocumentError for other text than strict JSON */
     require: (document: SideDocument | undefined, record: Value) => {
       if (document && document.value?.bytes !== document.bytes) throw new DocumentError(document, record);

@@ -33,17 +33,18 @@ export const verifiersV0: Format = {
   open: (run) => {
     let environment = "";
     const divisions = openDivisions(usedKeys);
-    const examples = new Map<string, { ids: Set<string>; digests: string[] }>();
+    const examples = new Map<string, { ids: Set<string>; digests: Set<string>; rows: number }>();
     return {
       listNotes: divisions.listNotes,
       // Results of single tasks that someone joined have one id.
       preview: ({ value, file }) => {
         const id = value.get("example_id");
         if (!id || value.has("group_id")) return false;
-        const found = examples.get(file) ?? { ids: new Set(), digests: [] };
+        const found = examples.get(file) ?? { ids: new Set(), digests: new Set(), rows: 0 };
         examples.set(file, found);
         found.ids.add(id.raw);
-        found.digests.push(digestExample(value));
+        found.digests.add(digestExample(value));
+        found.rows++;
         return found.ids.size === 1;
       },
       convert: (record) => {
@@ -51,9 +52,8 @@ export const verifiersV0: Format = {
         const named = record.value.get("env_name") ?? record.value.get("task");
         // The environment can be in the missing part of a truncated row.
         environment = named?.raw ?? (record.isTruncated ? environment : "");
-        const { ids, digests = [] } = examples.get(record.file) ?? {};
-        const prompts = new Set(digests).size;
-        const areJoined = ids?.size === 1 && prompts > 1 && prompts < digests.length;
+        const { ids, digests, rows = 0 } = examples.get(record.file) ?? {};
+        const areJoined = ids?.size === 1 && digests && digests.size > 1 && digests.size < rows;
         const rollouts = convertRollout(run, record, `${environment} ${areJoined ? digestExample(record.value) : ""}`);
         if (!record.value.has("group_id")) divisions.add(record);
         return rollouts;
@@ -71,7 +71,7 @@ const convertRollout = (run: FormatRun, record: SourceRecord, environment: strin
   const recorded = group && { key: `group ${group.raw}`, by: "group_id", spansFiles: build.isUuid(group.text ?? "") };
   const steps = readSteps(row);
   record.steps = formatSteps(steps);
-  const by = [...steps.keys(), "environment", row.has("example_id") ? "example_id" : "prompt"].join(" and ");
+  const by = [...steps.keys(), `environment and ${row.has("example_id") ? "example_id" : "prompt"}`].join(" and ");
   const derived = { key: `${record.steps} ${environment} ${example}`, by, isDerived: true };
   record.group = recorded ?? derived;
   const { rewards, rewardFrom = ["reward"] } = run.options;
@@ -93,7 +93,7 @@ const convertRollout = (run: FormatRun, record: SourceRecord, environment: strin
   });
   for (const [key] of run.unread ? metrics : []) {
     const repeated = row.get(key);
-    if (repeated?.raw === row.get("metrics", key)?.raw) run.unread?.keep(repeated);
+    if (repeated && repeated.raw === row.get("metrics", key)?.raw) run.unread?.keep(repeated);
   }
   return [trajectory];
 };
