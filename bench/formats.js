@@ -84,12 +84,16 @@ const parquetOf = async () => {
   return file;
 };
 
+/** An archive can have at most 100,000 members. */
+const maxSamples = 90_000;
+
 async function* samples() {
   yield ["header.json", JSON.stringify({ version: 2, status: "success", eval: { task: "bench", model: "m" } })];
-  let sample = 0;
+  let [sample, count] = [0, 0];
   for await (const line of linesOf(groups)) {
     sample++;
     for (const [at, one] of JSON.parse(line).trajectories.entries()) {
+      if (count++ === maxSamples) return;
       const messages = one.messages_and_choices.map(messageOf).map((message, position) => ({
         id: `${sample}-${at}-${position}`,
         ...message,
