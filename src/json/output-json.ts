@@ -109,7 +109,6 @@ const maxLoopBytes = 48;
 const brackets = [Buffer.from("["), Buffer.from("]")] as const;
 const braces = [Buffer.from("{"), Buffer.from("}")] as const;
 const comma = Buffer.from(",");
-const colon = Buffer.from(":");
 
 /** Returned bytes are valid until the next write. */
 export class JsonWriter {
@@ -157,22 +156,24 @@ export class JsonWriter {
 
   #writeItem(json: Json | undefined, key?: string): void {
     if (json === undefined) return;
-    if (key !== undefined) {
-      this.write(toJson(key));
-      this.write(colon);
-    }
+    if (key !== undefined) this.write(toKey(key));
     this.#writeJson(json);
     this.write(comma);
   }
 }
 
-const cachedJson = new Map<Scalar, Buffer>();
 const maxCachedJson = 2 ** 10;
 
-const toJson = (data: Scalar) => {
-  const cached = cachedJson.get(data);
-  if (cached) return cached;
-  const json = Buffer.from(typeof data === "string" ? JSON.stringify(data) : String(data));
-  if (cachedJson.size < maxCachedJson) cachedJson.set(data, json);
-  return json;
+const openCache = (after: string) => {
+  const known = new Map<Scalar, Buffer>();
+  return (data: Scalar) => {
+    const cached = known.get(data);
+    if (cached) return cached;
+    const json = Buffer.from(`${typeof data === "string" ? JSON.stringify(data) : String(data)}${after}`);
+    if (known.size < maxCachedJson) known.set(data, json);
+    return json;
+  };
 };
+
+const toJson = openCache("");
+const toKey = openCache(":");

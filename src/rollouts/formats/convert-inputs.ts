@@ -227,7 +227,7 @@ const convertRaw = (conversion: FormatConversion, raw: RawRecord, at: records.Ro
     const { error, exception } = rollout;
     if (exception !== undefined) conversion.formatRun.note("converted a failed rollout to an exception of its group");
     if (!error) {
-      const row = { ...record, value: rollout.part ?? value };
+      const row = rollout.part ? { ...record, value: rollout.part } : record;
       conversion.parts.add(format, row, conversion.output.add(rollout, value, { ...at, position }));
     } else if (isOtherLine(format, record)) conversion.formatRun.warn("not-a-rollout", undefined, record);
     else {
