@@ -3,7 +3,7 @@ import type { ComponentChildren, RefObject } from "preact";
 import { useRef } from "preact/hooks";
 import { formatShare } from "../../text/units.ts";
 import { relativePosition } from "../answer-queries.ts";
-import type { Charts, Query, Range, RewardBounds, SeriesKey, Slice, Summary } from "../answers.ts";
+import type { Charts, Query, RewardBounds, SeriesKey, Slice, Summary } from "../answers.ts";
 import { moveFocus, remSize, useFilter, usePage, useWidth } from "./navigation.tsx";
 import { formatCount, formatMeasure, formatRange, pluralizeCount, useRewardStyle } from "./numbers.tsx";
 
@@ -42,20 +42,18 @@ const drawHeight = (text: string, y: string, dy = "0.3em") => (
   </text>
 );
 
-interface Label {
-  name: string;
-  place: number;
-}
+/** The place is in percent. */
+type Label = readonly [name: string, place: number];
 
 /** Moves labels by up to half a character, and omits labels that would overlap, but not the last. */
 const drawLabels = (labels: readonly Label[], characterWidth: number) => {
   const space = characterWidth / 2;
-  const bounds = labels.map(({ name, place }) => {
+  const bounds = labels.map(([name, place]) => {
     const width = name.length * characterWidth;
     return { width, own: Math.max(0, Math.min(place - width / 2, 100 - width)) };
   });
   let end = Number.NEGATIVE_INFINITY;
-  return labels.map(({ name }, at) => {
+  return labels.map(([name], at) => {
     const { width = 0, own = 0 } = bounds[at] ?? {};
     const start = Math.max(own, end + space);
     const limit = at === labels.length - 1 ? 100 : (bounds.at(-1)?.own ?? 0) - space;
@@ -81,8 +79,6 @@ const FilterLink = ({ name, filter, children }: FilterLinkProps) => {
   );
 };
 
-const middleOf = ([from, to]: Range) => from / 2 + to / 2;
-
 const findEnds = (values: readonly number[], [from, to]: RewardBounds) => {
   const [first, last] = [Math.min(...values), Math.max(...values)];
   const [min, max] = [Math.max(first, from), Math.min(last, to)];
@@ -104,11 +100,13 @@ export const RewardChart = ({ bars }: { bars: Charts["rewards"] }) => {
   const width = Math.min(slotWidth * 0.84, 12);
   const isCounted = bars.every(({ count, of }) => formatPart(count, of).length * characterWidth <= slotWidth);
   const { start, end } = findEnds([...bars.flatMap(({ range: [from, to] }) => [from, to]), ...scale], scale);
-  const labels = bars.every(({ range: [from, to] }) => from === to)
-    ? bars.map(({ range }, at) => ({ name: formatRange(range), place: (at + 0.5) * slotWidth }))
+  const isExact = bars.every(({ range: [from, to] }) => from === to);
+  const ofBars = bars.map(({ range }, at): Label => [formatRange(range), (at + 0.5) * slotWidth]);
+  const labels: readonly Label[] = isExact
+    ? ofBars
     : [
-        { name: start, place: 0 },
-        { name: end, place: 100 },
+        [start, 0],
+        [end, 100],
       ];
   return (
     <Chart name="trajectories by reward" box={box}>
@@ -122,7 +120,7 @@ export const RewardChart = ({ bars }: { bars: Charts["rewards"] }) => {
         const bar = (className: string, height: number) => (
           <rect
             class={className}
-            style={styleOf(middleOf(range))}
+            style={styleOf(range[0] / 2 + range[1] / 2)}
             x={`${middle - width / 2}%`}
             y={`${100 - height}%`}
             width={`${width}%`}
@@ -180,7 +178,7 @@ export const SeriesChart = ({ by, charts, summary: { all: whole, stepName } }: S
   const highest = Math.max(0, ...shares) || 1;
   const isCut = values.some(({ selected }) => kinds.some((kind) => shareOf(selected, kind) > highest));
   const nameOf = (value: string | null) => value?.split("/").at(-1) ?? `no ${by}`;
-  const labels = values.map(({ value }, at) => ({ name: nameOf(value), place: places[at] ?? 0 }));
+  const labels = values.map(({ value }, at): Label => [nameOf(value), places[at] ?? 0]);
   const drawLine = (key: "all" | "selected", kind?: ShareKind) => {
     const points = values.flatMap(({ [key]: slice }, at) => {
       if (kind) return { at, y: `${100 - 22 * Math.min(1, shareOf(slice, kind) / highest)}%` };

@@ -41,12 +41,6 @@ export const Filters = ({ summary, children }: FiltersProps) => {
 
 const searchDelayMs = 250;
 
-/** Returns the group at a position such as `step-6.jsonl:4`. */
-const findGroupAt = async (text: string) => {
-  const { rows } = await fetchAnswer("rows", { ...answers.allGroups, text });
-  return rows.length === 1 ? rows[0] : undefined;
-};
-
 const SearchField = () => {
   const sought = usePage().query.text ?? "";
   const [value, setValue] = useState(sought);
@@ -77,10 +71,11 @@ const SearchField = () => {
   const onInput = ({ currentTarget }: { currentTarget: HTMLInputElement }) => setValue(currentTarget.value);
   const onSubmit = async (event: Event) => {
     event.preventDefault();
+    const find = async () => (await fetchAnswer("rows", { ...answers.allGroups, text: value })).rows;
     // The table also reports a failure.
-    const found = parsePosition(value) && (await findGroupAt(value).catch(() => undefined));
-    if (!found) return search();
-    // The way back leads to the list before the search.
+    const [found, other] = parsePosition(value) ? await find().catch(() => []) : [];
+    if (!found || other) return search();
+    // The way back leads to the list before the search for `step-6.jsonl:4`.
     history.replaceState(null, "", left.current);
     location.assign(linkTo({ ...answers.allGroups, group: found.group + 1 }));
   };

@@ -281,7 +281,7 @@ const SummaryFacts = ({ state, summary, isWhole, selected }: FactsProps) => {
                     <Filter name={rule} filter={{ rule }} /> {numbers.formatCount(count)}
                   </span>
                 )),
-          input: notes !== "" && notes,
+          "notes on all": notes !== "" && notes,
         }}
       />
       <ProblemList findings={findings} />
@@ -289,16 +289,15 @@ const SummaryFacts = ({ state, summary, isWhole, selected }: FactsProps) => {
   );
 };
 
-const maxListedSteps = 8;
-
 const describeOmitted = ({ written }: answers.PageState, { groups, stepName }: answers.Summary) => {
   const isPart = written && written.groups < groups.read;
-  const steps = written?.steps.filter((each) => each.groups > 0 && each.step !== null).reverse() ?? [];
-  const listed = steps.slice(0, maxListedSteps).map((each) => `${each.groups} of ${stepName} ${each.step}`);
-  const ofSteps = listed.length > 0 ? `: ${listed.join(", ")}${steps.length > listed.length ? ", …" : ""}` : "";
+  const known = written?.steps.filter((each) => each.groups > 0 && each.step !== null).reverse() ?? [];
+  const steps = known.map((each) => `${each.groups} of ${stepName} ${each.step}`).join(", ");
   const count = `${numbers.formatCount(written?.groups ?? 0)} of ${numbers.pluralizeCount(groups.read, "group")}`;
   return [
-    ...(isPart ? [`this page contains ${count}${ofSteps}`, "the numbers and plots are those of all"] : []),
+    ...(isPart
+      ? [`this page contains ${count}${steps && `: ${steps}`}`, "the numbers and plots are those of all"]
+      : []),
     ...(written?.lacksLogprobs ? ["this page lacks the log probabilities"] : []),
   ];
 };

@@ -33,7 +33,7 @@ describe("the table and charts of the page", () => {
       "2 all: 11",
     ]);
     // Problems and notes do not follow the filter.
-    expect(page.textsOf(".facts dt").slice(4)).toEqual(["all problems", "input"]);
+    expect(page.textsOf(".facts dt").slice(4)).toEqual(["all problems", "notes on all"]);
     await expect(formatHtml(page.find(".charts").outerHTML)).toMatchFileSnapshot("golden/steps.txt");
   });
 
