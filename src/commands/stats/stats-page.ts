@@ -65,14 +65,19 @@ const maxBars = 8;
 
 /** Returns at most eight ranges of ascending rewards, or single rewards, with their numbers of trajectories. */
 export const computeBars = (rewards: Float64Array) => {
-  const distinct = [...new Set(rewards)];
+  const distinct: number[] = [];
+  for (const value of rewards) {
+    // Adding 0 turns -0 into 0.
+    if (value !== distinct.at(-1)) distinct.push(value + 0);
+    if (distinct.length > maxBars) break;
+  }
   const [min = 0, max = min] = [rewards.at(0), rewards.at(-1)];
-  const countIn = (isIn: (value: number) => boolean) => rewards.reduce((sum, value) => sum + Number(isIn(value)), 0);
   if (distinct.length <= maxBars) {
     const names = distinct.map(format);
     const areDistinct = new Set(names).size === names.length;
     return distinct.map((value, at) => {
-      return { name: (areDistinct && names[at]) || String(value), count: countIn((one) => one === value) };
+      const count = rewards.lastIndexOf(value) - rewards.indexOf(value) + 1;
+      return { name: (areDistinct && names[at]) || String(value), count };
     });
   }
   const minStep = (max - min) / (maxBars - 2);
@@ -84,9 +89,12 @@ export const computeBars = (rewards: Float64Array) => {
   const length = Math.max(1, Math.ceil(max / step - start / step - 1e-9));
   // Rounding errors must not move a value on an edge to the lower bar.
   const barOf = (value: number) => Math.min(length - 1, Math.floor(value / step - start / step + 1e-9));
-  return Array.from({ length }, (_, at) => {
-    return { name: `${edge(at)} – ${edge(at + 1)}`, count: countIn((value) => barOf(value) === at) };
-  });
+  const bars = Array.from({ length }, (_, at) => ({ name: `${edge(at)} – ${edge(at + 1)}`, count: 0 }));
+  for (const value of rewards) {
+    const bar = bars[barOf(value)];
+    if (bar) bar.count++;
+  }
+  return bars;
 };
 
 const listSolved = ({ solved }: Stats): readonly Line[] => {

@@ -6,7 +6,7 @@ import { Kind, kindAt, kindOf, Shape } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
 import { derivedFinishesKey } from "../facts.ts";
-import { addUse, type FactColumns, sumUses, type ToolUse, type TrajectoryFacts } from "../index/fact-columns.ts";
+import { addUse, type FactColumns, noUse, type ToolUse, type TrajectoryFacts } from "../index/fact-columns.ts";
 import { formatKey, openGroupKeyReader } from "../index/group-key.ts";
 import { comparedStepNames, divisionNames, groupKeyNames, isMediaColumn } from "../rules/names.ts";
 import { workOf } from "./block.ts";
@@ -31,7 +31,10 @@ const [answeredCall, unansweredCall, errorResult] = [
   { calls: 0, errors: 1, unanswered: 0 },
 ];
 
+const noUses: ReadonlyMap<number, ToolUse> = new Map();
+
 const sumToolUses = (table: JsonTable, { events, choices }: MessageWalk, toolNames: FactColumns["toolNames"]) => {
+  if (events.length === 0) return noUses;
   const sampled = choices > 0 ? makers.choice : makers.assistant;
   const uses = new Map<number, ToolUse>();
   const addTo = (node: number, use: ToolUse) =>
@@ -50,7 +53,12 @@ const unknownCounts = { turns: -1, characters: -1, tokens: -1, tool_calls: -1, t
 const addRow = (table: JsonTable, facts: TrajectoryFacts, walk: MessageWalk, into: FactColumns) => {
   const { count: turns, characters, scores } = walk.turns;
   const uses = sumToolUses(table, walk, into.toolNames);
-  const { calls: tool_calls, errors: tool_errors, unanswered } = sumUses([...uses.values()]);
+  let { calls: tool_calls, errors: tool_errors, unanswered } = noUse;
+  for (const use of uses.values()) {
+    tool_calls += use.calls;
+    tool_errors += use.errors;
+    unanswered += use.unanswered;
+  }
   const tokens = countTokens(table, scores, facts.node);
   const known = { turns, characters, tokens, tool_calls, tool_errors, unanswered };
   // A trajectory with exchanges has no list of messages, and -1 is an unknown count.
@@ -96,10 +104,10 @@ export const openMeasurer = (keys: MeasuredKeys) => {
       const isShared = hasOnePrompt && all.length > 1;
       let task: string | undefined;
       const derived = listDerived(holder);
-      for (const [at, facts] of all.entries()) {
+      for (let at = 0; at < all.length; at++) {
+        const [facts, walk] = [all[at], walks[at]];
+        if (!facts || !walk) return;
         const { node } = facts;
-        const walk = walks[at];
-        if (!walk) return;
         yield workOf(json.endOf(holder.table, node) - json.startOf(holder.table, node));
         const row = addRow(holder.table, facts, walk, into);
         if (derived.has(at)) into.finishReason.set(row, undefined);

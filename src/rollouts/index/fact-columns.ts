@@ -14,11 +14,11 @@ const mapUse = <Value>(map: (name: (typeof useNames)[number]) => Value) => ({
 
 export type ToolUse = ReturnType<typeof mapUse<number>>;
 
-export const addUse = <Tool>(to: Map<Tool, ToolUse>, tool: Tool, added: Readonly<ToolUse>) =>
-  void to.set(tool, sumUses([to.get(tool) ?? noUse, added]));
-
-export const sumUses = (uses: readonly Readonly<ToolUse>[]): ToolUse =>
-  mapUse((name) => uses.reduce((sum, use) => sum + use[name], 0));
+export const addUse = <Tool>(to: Map<Tool, ToolUse>, tool: Tool, added: Readonly<ToolUse>) => {
+  const use = to.get(tool) ?? mapUse(() => 0);
+  for (const name of useNames) use[name] += added[name];
+  to.set(tool, use);
+};
 
 export const noUse: Readonly<ToolUse> = mapUse(() => 0);
 
@@ -90,7 +90,8 @@ export class FactColumns {
     const start = endBefore(this.#metricsEnd, row);
     for (let at = 0; at < metricNames.length; at++) this.#metrics.set(start + at, metrics[at] ?? 0);
     this.#metricsEnd.set(row, start + metricNames.length);
-    for (const [at, name] of countNames.entries()) this.#counts[at]?.set(row, counts[name] + 1);
+    let fact = 0;
+    for (const name of countNames) this.#counts[fact++]?.set(row, counts[name] + 1);
     this.finishReason.set(row, finishReason);
     this.media.set(row, media);
     this.#hasGreeting.set(row, Number(hasGreeting));
