@@ -179,16 +179,27 @@ export const SeriesChart = ({ by, charts, summary: { all: whole, stepName } }: S
   const isCut = values.some(({ selected }) => kinds.some((kind) => shareOf(selected, kind) > highest));
   const nameOf = (value: string | null) => value?.split("/").at(-1) ?? `no ${by}`;
   const labels = values.map(({ value }, at): Label => [nameOf(value), places[at] ?? 0]);
-  const drawLine = (key: "all" | "selected", kind?: ShareKind) => {
-    const points = values.flatMap(({ [key]: slice }, at) => {
-      if (kind) return { at, y: `${100 - 22 * Math.min(1, shareOf(slice, kind) / highest)}%` };
-      return slice?.mean == null ? [] : { at, y: yOf(slice.mean) };
-    });
+  const drawLine = (key: "all" | "selected") => {
+    const points = values.flatMap((value, at) => (value[key]?.mean == null ? [] : { at, y: yOf(value[key].mean) }));
     return points.slice(1).map(({ at, y }, before) => {
       const { at: from = 0, y: y1 } = points[before] ?? {};
-      return <line key={at} class={`step ${key} ${kind ?? ""}`} x1={xOf(from)} y1={y1} x2={xOf(at)} y2={y} />;
+      return <line key={at} class={`step ${key}`} x1={xOf(from)} y1={y1} x2={xOf(at)} y2={y} />;
     });
   };
+  const drawShares = (key: "all" | "selected") =>
+    values.flatMap(({ [key]: slice }, at) =>
+      kinds.map((kind, nth) => (
+        <line
+          key={`${at} ${kind}`}
+          class={`share ${key} ${kind}`}
+          transform={`translate(${barWidth * (nth - (kinds.length - 1) / 2)})`}
+          x1={xOf(at)}
+          x2={xOf(at)}
+          y1="100%"
+          y2={`${100 - 22 * Math.min(1, shareOf(slice, kind) / highest)}%`}
+        />
+      )),
+    );
   const drawInterval = (x: string, key: "all" | "selected", ci95: Slice["ci95"] | undefined) =>
     ci95 && <line class={`interval ${key}`} x1={x} x2={x} y1={yOf(ci95[0])} y2={yOf(ci95[1])} />;
   return (
@@ -212,7 +223,9 @@ export const SeriesChart = ({ by, charts, summary: { all: whole, stepName } }: S
       {whole.ci95?.map((bound, side) => (
         <line key={side} class="band" x1="0" x2="100%" y1={yOf(bound)} y2={yOf(bound)} />
       ))}
-      {[undefined, ...kinds].map((kind) => [isFiltered && drawLine("all", kind), drawLine("selected", kind)])}
+      {isFiltered && [drawShares("all"), drawLine("all")]}
+      {drawShares("selected")}
+      {drawLine("selected")}
       {values.map(({ value, all, selected }, at) => {
         const { mean } = selected ?? all;
         if (mean === null) return null;
@@ -244,6 +257,9 @@ export const SeriesChart = ({ by, charts, summary: { all: whole, stepName } }: S
     </Chart>
   );
 };
+
+/** In pixels, so that the bars of close steps do not overlap. As in page.css. */
+const barWidth = 4;
 
 const shareKinds = ["truncated", "failures"] as const;
 type ShareKind = (typeof shareKinds)[number];

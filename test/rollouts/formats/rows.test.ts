@@ -1,10 +1,8 @@
 /** Rows of chat messages. */
-import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { dirname } from "node:path";
 import { expect, it } from "vitest";
 import { runHere } from "../../support/here.ts";
-import { convertFile, convertRows, fileOf, itTells, type Row, tell } from "./converting.ts";
+import { fileOf, itTells, type Row } from "./converting.ts";
 import { call, chat, said, user } from "./records.ts";
 
 const answer = said("6");
@@ -78,17 +76,6 @@ itTells("a row of chat messages with %s", [
 it.each(["assistant", "tool_call"])("a check warns of a row that continues the %s of the row before", async (role) => {
   const { stderr } = await runHere(["check", fileOf([rowOf(role, 0, "f"), rowOf(role, 0, "f", "r", "g")])]);
   expect(stderr).toContain(continued);
-});
-
-it("CSV with a byte order mark is converted by the commands in the hints", async () => {
-  const file = fileOf(["\ufeffprompt,response,score", "hi,yo,1"], "rows.csv");
-  const [, script = "", out = ""] = /`(python3 .*) > (.*)`/.exec((await convertFile(file)).stderr) ?? [];
-  expect(out).toBe(file.replace(".csv", ".rows.jsonl"));
-  const lines = execFileSync("sh", ["-c", script], { cwd: dirname(file), encoding: "utf8" })
-    .trimEnd()
-    .split("\n");
-  const [, options = ""] = /hint: .*pass (.*)/.exec((await convertRows(lines)).stderr) ?? [];
-  expect(await tell(lines, options)).toMatch(/^\(u:hi A:yo\) =1/);
 });
 
 it("rows of chat messages are rejected with their own reasons", async () => {
