@@ -1,7 +1,6 @@
 /** Checks the files that a run will write. */
 
 import type { Screen } from "../output/screen.ts";
-import { isRemote } from "../rollouts/input/names.ts";
 import { conflictingOptions, rejectsPathMissing } from "../system/failures.ts";
 import { identifyFile, requireWritableFolder } from "../system/files.ts";
 import type { InputOptions } from "./options.ts";
@@ -22,7 +21,7 @@ export const checkOutputFiles = (typed: OutputOptions, ...others: readonly FileU
   const { file: inputs, rejects, onInvalid } = typed;
   const [first = "-"] = inputs;
   const skips = onInvalid === "skip";
-  if (skips && rejects === undefined && (first === "-" || isRemote(first))) throw rejectsPathMissing();
+  if (skips && rejects === undefined && first === "-") throw rejectsPathMissing();
   const rejected = rejects ?? (skips ? `${first}.rejected` : undefined);
   const reasons = rejected && `${rejected}.reasons`;
   const uses = { "--rejects ": rejected, "the reasons file ": reasons };

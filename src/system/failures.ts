@@ -34,6 +34,6 @@ export const requiredOptionMissing = (option: string, needs: string) =>
   new Failure("usage", "required-option-missing", `${option} requires ${needs}`);
 
 export const rejectsPathMissing = () =>
-  new Failure("usage", "rejects-path-missing", "standard input and URLs have no default rejects file", {
+  new Failure("usage", "rejects-path-missing", "standard input has no default rejects file", {
     hint: "pass --rejects <file>",
   });
