@@ -47,8 +47,8 @@ describe("rollcall on a terminal", () => {
 
   it.each([
     ["a note", "catalog router --local", /^note: /, 0],
-    ["a hint", "catalog router --feature toolz --local", /^hint: /, 2],
-    ["an error", "catalog router --feature tooling --local", /^rollcall: /, 2],
+    ["a hint", "catalog router --max-price promt=1 --local", /^hint: /, 2],
+    ["an error", "catalog router --max-price prices=1 --local", /^rollcall: /, 2],
     ["the help", "log -h", /^All options/, 0],
   ])("breaks no word of %s at 40 columns", { tags: "slow" }, async (_, args, there, code) => {
     const env = { PATH: process.env.PATH, ...newHome() };
