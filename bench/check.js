@@ -61,6 +61,6 @@ for (const kind of Object.keys(kinds)) {
     `${kind.padEnd(6)} ${megabytes.toFixed(0)} MB: check ${ms("check").toFixed(0)} ms, ${columns.join(", ")}`,
   );
   report(`${kind}: stats over check`, ratio("stats", "check"), { max: 1.7 });
-  if (kind === "small") report(`${kind}: compare of two over check`, ratio("compare", "check"), { max: 3.4 });
+  if (kind === "small") report(`${kind}: compare of two over check`, ratio("compare", "check"), { max: 2.8 });
   rmSync(file);
 }
