@@ -2,17 +2,23 @@
  * Digests what a trajectory says, in any order of members and spelling of strings and numbers. A member that says
  * nothing counts as absent. Ledgers store these digests, so a change of this file needs a new version of the ledger.
  */
-import { byteAt, closeBracket, comma, isDigit, minus, openBrace, openBracket, point, quote, zero } from "./bytes";
-import { leafUse, sampledUse, unsampledUse, usesOf } from "./keys";
+import {
+  backslash,
+  byteAt,
+  closeBracket,
+  comma,
+  isDigit,
+  minus,
+  openBrace,
+  openBracket,
+  point,
+  quote,
+  zero,
+} from "./bytes";
+import { append, appendByte, begin, bytesDigest, factor, finishAppended, length, mix } from "./hash";
+import { keyDigestOf, leafUse, sampledUse, unsampledUse, usesOf } from "./keys";
 import { escapeLength } from "./scalars";
 import { endOf, keyIdOf, nodeBytes, startOf, table } from "./table";
-
-const factor: u64 = (0x9e3779b9 << 32) | 0x7f4a7c15;
-
-function mix(hash: u64, word: u64): u64 {
-  const product = (hash ^ word) * factor;
-  return product ^ (product >> 29);
-}
 
 /** Deeper values are equal only if they are the same bytes. */
 const maxDepth: u32 = 100;
@@ -27,17 +33,13 @@ export function sampledDigest(word: usize): f64 {
   return f64(hash >> 13);
 }
 
-/** Returns a 32-bit hash of bytes that is never 0. */
-export function fingerprint(start: usize, end: usize): u32 {
-  begin();
-  append(start, end);
-  return max(1, u32(finish()));
-}
-
 /** Returns 0 for a member that says nothing. */
 function memberDigest(key: usize, depth: u32): u64 {
   const value = key + nodeBytes;
-  return saysNothing(value) ? 0 : mix(textDigest(startOf(key) + 1, endOf(key) - 1) + factor, digestOf(value, depth));
+  if (saysNothing(value)) return 0;
+  const id = keyIdOf(key);
+  const name = id === 0 ? textDigest(startOf(key) + 1, endOf(key) - 1) : keyDigestOf(id);
+  return mix(name + factor, digestOf(value, depth));
 }
 
 /** True for null, and for an empty array or object. */
@@ -53,6 +55,8 @@ function digestOf(node: usize, depth: u32): u64 {
   const after = afterOf(node);
   const first = byteAt(start);
   let child = node + nodeBytes;
+  // A text of as many characters as bytes has no escapes.
+  if (first === quote && usize(load<u32>(node, 12)) === end - start - 2) return bytesDigest(start + 1, end - 1);
   if (first === quote) return textDigest(start + 1, end - 1);
   if (isDigit(first) || first === minus) return numberDigest(start, end);
   const isArray = first === openBracket;
@@ -81,7 +85,6 @@ function numbersDigest(from: usize, digest: u64): u64 {
   return hash;
 }
 
-const zeroDigit: usize = memory.data<u8>([0x30]);
 /** Larger exponents are equal. */
 const maxExponent: i64 = 1_000_000_000;
 
@@ -99,17 +102,17 @@ function numberDigest(start: usize, end: usize): u64 {
     if (isFraction) power--;
     zeros++;
     if (byte === zero) continue;
-    for (; length > 0 && zeros > 1; zeros--) append(zeroDigit, zeroDigit + 1);
-    append(at, at + 1);
+    for (; length > 0 && zeros > 1; zeros--) appendByte(zero);
+    appendByte(byte);
     zeros = 0;
   }
   // JavaScript writes -0 as 0.
-  if (length === 0) return mix(finish(), 0);
+  if (length === 0) return mix(finishAppended(), 0);
   let exponent: i64 = 0;
   for (let digit = at; digit < end; digit++)
     if (isDigit(byteAt(digit))) exponent = min(maxExponent, 10 * exponent + i64(byteAt(digit) - zero));
   power += zeros + (byteAt(at + 1) === minus ? -exponent : exponent);
-  return mix(finish(), u64(2 * power) + u64(byteAt(start) === minus));
+  return mix(finishAppended(), u64(2 * power) + u64(byteAt(start) === minus));
 }
 
 function afterOf(node: usize): usize {
@@ -118,42 +121,49 @@ function afterOf(node: usize): usize {
 
 /** Digests the characters. Only the escapes `\/` and `\u…` have other spellings. */
 function textDigest(start: usize, end: usize): u64 {
+  let at = findOtherSpelling(start, end);
+  if (at === end) return bytesDigest(start, end);
   begin();
-  let at = start;
-  while (true) {
-    const stop = findOtherSpelling(at, end);
-    append(at, stop);
-    if (stop === end) return finish();
-    const size = escapeLength(stop);
-    appendCharacter(stop, size);
-    at = stop + size;
+  append(start, at);
+  while (at < end) {
+    const size = escapeLength(at);
+    appendCharacter(at, size);
+    const stop = findOtherSpelling(at + size, end);
+    append(at + size, stop);
+    at = stop;
   }
+  return finishAppended();
 }
 
 /** Returns the first escape `\/` or `\u…`, or `end`. */
 function findOtherSpelling(start: usize, end: usize): usize {
-  for (let at = start; at < end; ) {
-    const backslashes = i8x16.bitmask(i8x16.eq(v128.load(at), i8x16.splat(0x5c)));
-    at += backslashes === 0 ? 16 : usize(ctz(backslashes));
-    if (backslashes === 0) continue;
-    const next = byteAt(at + 1);
-    if (at < end && (next === 0x75 || next === 0x2f)) return at;
-    at += 2;
+  for (let at = start; at < end; at += 16) {
+    const next = v128.load(at, 1);
+    const others = v128.or(i8x16.eq(next, i8x16.splat(0x75)), i8x16.eq(next, i8x16.splat(0x2f)));
+    let found = i8x16.bitmask(v128.and(others, i8x16.eq(v128.load(at), i8x16.splat(0x5c))));
+    for (; found !== 0; found &= found - 1) {
+      const stop = at + usize(ctz(found));
+      if (stop >= end) return end;
+      // After an odd number of backslashes, this one is escaped.
+      let before = stop;
+      while (before > start && byteAt(before - 1) === backslash) before--;
+      if (((stop - before) & 1) === 0) return stop;
+    }
   }
   return end;
 }
-
-const character: usize = memory.data(8);
 
 /** Appends the character in UTF-8. */
 function appendCharacter(at: usize, length: usize): void {
   let code: u32 = length === 2 ? 0x2f : codeAt(at);
   if (length === 12) code = 0x10000 + ((code & 0x3ff) << 10) + (codeAt(at + 6) & 0x3ff);
-  const size: usize = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-  const first = size === 1 ? 0 : 0xf00 >> u32(size);
-  for (let byte = size - 1; byte > 0; byte--, code >>= 6) store<u8>(character + byte, u8((code & 0x3f) | 0x80));
-  store<u8>(character, u8(code | first));
-  append(character, character + size);
+  if (code < 0x80) {
+    appendByte(code);
+    return;
+  }
+  const more: u32 = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+  appendByte((0xf00 >> (more + 1)) | (code >> (6 * more)));
+  for (let left = more; left > 0; left--) appendByte(((code >> (6 * (left - 1))) & 0x3f) | 0x80);
 }
 
 /** Returns the number in `\u` and four hexadecimal digits. */
@@ -164,66 +174,4 @@ function codeAt(at: usize): u32 {
     code = (code << 4) | ((byte & 0xf) + (byte > 0x39 ? 9 : 0));
   }
   return code;
-}
-
-let a: u64 = 0;
-let b: u64 = 0;
-let c: u64 = 0;
-let d: u64 = 0;
-let length: usize = 0;
-const block: usize = memory.data(32, 16);
-
-function begin(): void {
-  a = 1;
-  b = 2;
-  c = 3;
-  d = 4;
-  length = 0;
-}
-
-function append(start: usize, end: usize): void {
-  let at = start;
-  const filled = length & 31;
-  length += end - start;
-  if (filled + (end - start) < 32) {
-    memory.copy(block + filled, start, end - start);
-    return;
-  }
-  if (filled !== 0) {
-    at += 32 - filled;
-    memory.copy(block + filled, start, 32 - filled);
-    addBlocks(block, block + 32);
-  }
-  addBlocks(at, end);
-  at = end - (length & 31);
-  memory.copy(block, at, end - at);
-}
-
-/** Local variables stay in registers. */
-function addBlocks(start: usize, end: usize): void {
-  let w = a;
-  let x = b;
-  let y = c;
-  let z = d;
-  for (let at = start; at + 32 <= end; at += 32) {
-    w = mix(w, load<u64>(at));
-    x = mix(x, load<u64>(at, 8));
-    y = mix(y, load<u64>(at, 16));
-    z = mix(z, load<u64>(at, 24));
-  }
-  a = w;
-  b = x;
-  c = y;
-  d = z;
-}
-
-function finish(): u64 {
-  const size = length & 31;
-  memory.fill(block + size, 0, 32 - size);
-  a = mix(a ^ u64(length), load<u64>(block));
-  b = mix(b, load<u64>(block, 8));
-  if (length <= 16) return mix(a, b);
-  c = mix(c, load<u64>(block, 16));
-  d = mix(d, load<u64>(block, 24));
-  return mix(mix(mix(a, b), c), d);
 }

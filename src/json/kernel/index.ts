@@ -1,8 +1,9 @@
 /** Exports the functions and results of the kernel for src/json/reader.ts. */
 export { countEqual } from "./bytes";
-export { fingerprint, sampledDigest } from "./content";
+export { sampledDigest } from "./content";
 export { addEnding, findEnding } from "./endings";
 export { fault, faultAt } from "./faults";
+export { fingerprint } from "./hash";
 export { addKey, keyAddress, setKeyUse } from "./keys";
 export { generation } from "./shapes";
 export {

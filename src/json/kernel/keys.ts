@@ -1,5 +1,6 @@
 /** Gives ids to keys: from 1 for registered keys, above `maxRegistered` for keys learned from texts. */
 import { byteAt, isEqual, quote } from "./bytes";
+import { bytesDigest } from "./hash";
 
 export const maxRegistered: u32 = 256;
 const maxKeys: u32 = 2048;
@@ -21,8 +22,8 @@ export let isStale: bool = false;
 const slots: usize = memory.data(4 << 13, 8);
 const slotBits: u32 = 13;
 
-/** Eight bytes per id: the key's address (4), length (2) and uses (2). */
-const keys: usize = memory.data(8 * 2048, 8);
+/** Sixteen bytes per id: the key's address (4), length (2), uses (2) and digest (8). */
+const keys: usize = memory.data(16 * 2048, 8);
 
 /** The bit of keys in `KeyUses.leafKeys`. */
 export const leafUse: u32 = 1;
@@ -62,6 +63,10 @@ export function lengthOf(id: u32): usize {
   return usize(load<u16>(recordOf(id), 4));
 }
 
+export function keyDigestOf(id: u32): u64 {
+  return load<u64>(recordOf(id), 8);
+}
+
 /** Returns 0 for a key without an id. */
 export function idOf(at: usize, length: usize): u32 {
   return load<u32>(slotOf(at, length));
@@ -94,11 +99,12 @@ function addId(id: u32, at: usize, length: usize): void {
   store<u8>(at + length, u8(quote));
   store<u32>(recordOf(id), u32(at));
   store<u16>(recordOf(id), u16(length), 4);
+  store<u64>(recordOf(id), bytesDigest(at, at + length), 8);
   store<u32>(slotOf(at, length), id);
 }
 
 function recordOf(id: u32): usize {
-  return keys + (usize(id) << 3);
+  return keys + (usize(id) << 4);
 }
 
 function slotOf(at: usize, length: usize): usize {
