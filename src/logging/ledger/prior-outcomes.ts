@@ -47,7 +47,7 @@ export class PriorOutcomes {
   /** Returns the same number for groups with the same dedup key. */
   numberOf(group: number) {
     const { dedupKeys, isGrowing } = this.#options;
-    return isGrowing ? this.#numberOfKey(dedupKeys.slice(group, 1), 0) : group;
+    return isGrowing ? this.#numberOfKey(dedupKeys.pick([group]), 0) : group;
   }
 
   /** Returns -1 if no group can have the key at byte `offset`. */

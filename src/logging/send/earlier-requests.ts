@@ -1,6 +1,6 @@
 /** Compares the groups of a run with earlier requests, and plans which of these it resends. */
 
-import { type DedupKeys, dedupKeyBytes } from "../../rollouts/index/dedup-keys.ts";
+import { dedupKeyBytes } from "../../rollouts/index/dedup-keys.ts";
 import { type Entry, findGroups, isLogged } from "../ledger/entries.ts";
 import type { RecordedRequest, RequestRecorder } from "../ledger/request-recorder.ts";
 import type { Delivery } from "./delivery.ts";
@@ -88,10 +88,4 @@ export const reportPriorRuns = (delivery: Delivery, isCounted: (group: number) =
     const at = new Date(priorOutcomes.loggedElsewhereAt()).toISOString();
     scan.problems.report("logged-before", { groups: elsewhere, at });
   }
-};
-
-export const collectDedupKeys = (groups: Uint32Array, dedupKeys: DedupKeys): Uint8Array => {
-  const keys = new Uint8Array(groups.length * dedupKeyBytes);
-  for (const [at, group] of groups.entries()) keys.set(dedupKeys.slice(group, 1), at * dedupKeyBytes);
-  return keys;
 };

@@ -97,7 +97,7 @@ const describePlan = async (delivery: Delivery, requests: readonly PlannedReques
   const planned: { groups: number; bytes: number; key: string | null }[] = [];
   for (const { groups, bytes, recorded } of requests) {
     if (breaks.isDue(16 * groups.length)) await breaks.take();
-    const key = (recorded?.key ?? recorder.findPlannedKey(earlier.collectDedupKeys(groups, dedupKeys))) || null;
+    const key = (recorded?.key ?? recorder.findPlannedKey(dedupKeys.pick(groups))) || null;
     planned.push({ groups: groups.length, bytes, key });
   }
   return await composeLogResult(delivery, { planned });

@@ -5,7 +5,6 @@ import type { Answer, Attempt } from "../../wire/client/client.ts";
 import { findGroups } from "../ledger/entries.ts";
 import { attemptUntilFinal, type LastAttempt } from "./attempt-request.ts";
 import { cutGroups, type Delivery, reportProgress, type SentRequest, stopAfterRequest } from "./delivery.ts";
-import { collectDedupKeys } from "./earlier-requests.ts";
 import { handleTooLarge, locateRefusal } from "./handle-refusal.ts";
 import { isFinal, joinOutcomes, outcomeFacts } from "./outcome.ts";
 import { type PlannedRequest, planRequest } from "./plan.ts";
@@ -66,7 +65,7 @@ const sendRequest = async (delivery: Delivery, request: PlannedRequest) => {
     earlier ??
     (await recorder.recordRequest({
       bytes,
-      dedupKeys: collectDedupKeys(groups, dedupKeys),
+      dedupKeys: dedupKeys.pick(groups),
       envelopeDigest: delivery.envelope().digest,
       sampled: collectSampled(dataset, groups),
     }));

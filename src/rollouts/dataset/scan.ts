@@ -41,7 +41,7 @@ export class Scanner {
   /** @throws ShrunkSourceError, or the reason of an aborted signal */
   async scanFrame(frame: frames.Frame): Promise<void> {
     if (frame.kind === "lines") {
-      for (const _ of this.#scanPieces(frame)) await this.#breaks.take();
+      for (const bytes of this.#scanPieces(frame)) if (this.#breaks.isDue(8 * bytes)) await this.#breaks.take();
       return;
     }
     this.#isDocument = frame.kind === "document";
@@ -61,7 +61,7 @@ export class Scanner {
       const piece = { bytes: bytes.subarray(from, end), start: start + from, isLast: isLast && end === bytes.length };
       withReader((reader) => this.#checkLines(piece, reader));
       from = end;
-      yield;
+      yield piece.bytes.length;
     }
   }
 

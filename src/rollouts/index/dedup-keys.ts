@@ -19,9 +19,9 @@ export class DedupKeys {
     return this.#keys.count;
   }
 
-  /** Returns a copy of the keys. Zeros represent a missing key. */
-  slice(first: number, count: number): Uint8Array {
-    return this.#keys.slice(first, count);
+  /** Returns a copy of the keys of groups. Zeros represent a missing key. */
+  pick(groups: ArrayLike<number>): Uint8Array {
+    return this.#keys.pick(groups);
   }
 
   /** Prefers the last input. Returns -1 if no group has the key at byte `offset`. */

@@ -40,9 +40,11 @@ export class Digests {
     return digest;
   }
 
-  slice(first: number, count: number): Uint8Array {
-    const end = Math.min(this.count, first + count);
-    return new Uint8Array(new Uint32Array(this.#words.values(first * digestWords, end * digestWords)).buffer);
+  pick(positions: ArrayLike<number>): Uint8Array {
+    const words = new Uint32Array(positions.length * digestWords);
+    for (let at = 0; at < words.length; at++)
+      words[at] = this.wordOf(positions[Math.floor(at / digestWords)] ?? 0, at % digestWords);
+    return new Uint8Array(words.buffer);
   }
 
   wordOf(position: number, word: number) {

@@ -37,7 +37,7 @@ const keysOf = (contents: readonly string[]): DedupKeys => {
 };
 
 /** The dedup keys of groups, one after another. */
-const bytesOf = (...contents: readonly string[]): Uint8Array => keysOf(contents).slice(0, contents.length);
+const bytesOf = (...contents: readonly string[]): Uint8Array => keysOf(contents).pick(contents.map((_, at) => at));
 
 const keyTexts = (...contents: readonly string[]): readonly string[] => {
   const bytes = Buffer.from(bytesOf(...contents));
@@ -373,7 +373,7 @@ describe("the verification of a group", () => {
 
   it("is repeated if the group was logged twice in one scope, also if another scope has the group once", async () => {
     const reading = await read(filesOf(line(1)));
-    const marks = (await assignDedupKeys(reading.groups)).slice(0, 1);
+    const marks = (await assignDedupKeys(reading.groups)).pick([0]);
     const verified = async (...splits: readonly string[]) => {
       const entries = splits.map((split, at) => entryOf(at, "logged", marks, { ...scope, split }));
       const { counts } = await verify(reading, entries, true);
@@ -414,7 +414,9 @@ describe("the verification of a group", () => {
         ["released", 6, 1],
       ] as const),
     ];
-    const entries = states.map(([state, first, count], at) => entryOf(at, state, marks.slice(first, count)));
+    const entries = states.map(([state, first, count], at) =>
+      entryOf(at, state, marks.pick(Array.from({ length: count }, (_, next) => first + next))),
+    );
     const { problems, problemCounts, ...others } = await verify(reading, entries);
     expect(others).toEqual({
       ...{ isInvalid: false, entries },
