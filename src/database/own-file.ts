@@ -175,19 +175,21 @@ export const tryLock = async (about: failures.DescribedFile): Promise<Lock | und
 const retryMs = 100;
 
 export interface LockWaitOptions extends FreeWait {
+  /** Default: the signal of the host. */
+  signal?: AbortSignal | undefined;
   onWait?: () => void;
 }
 
 /** Returns undefined after `maxWaitMs`. @throws Failure `storage`; the signal's reason */
 export const waitForLock = async (options: failures.DescribedFile & LockWaitOptions) => {
-  const { host, maxWaitMs, onWait, ...about } = options;
+  const { host, signal = host.signal, maxWaitMs, onWait, ...about } = options;
   const endMs = host.elapsed() + maxWaitMs;
   let lock = await tryLock(about);
   if (!lock) onWait?.();
   for (; !lock; lock = await tryLock(about)) {
     const leftMs = endMs - host.elapsed();
     if (leftMs <= 0) return undefined;
-    await host.sleep(Math.min(retryMs * (0.5 + host.random()), leftMs + 1), host.signal);
+    await host.sleep(Math.min(retryMs * (0.5 + host.random()), leftMs + 1), signal);
   }
   return lock;
 };

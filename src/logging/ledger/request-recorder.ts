@@ -117,12 +117,12 @@ export class RequestRecorder {
   /** For a file, waits until no other run holds the scope. Sets requests of dead runs to `unknown`. */
   async acquire(wait: { signal?: AbortSignal; maxWaitMs?: number } = {}) {
     const { host, dryRun, onWait } = this.#options;
-    const { signal = host.signal, maxWaitMs = this.#options.maxWaitMs } = wait;
+    const { signal, maxWaitMs = this.#options.maxWaitMs } = wait;
     const ledger = this.#ledger;
     if (!ledger || dryRun) return;
     this.#requireIntact();
     const from = host.elapsed();
-    this.#lock = await ledger.acquireScope(this.#scope, { host: { ...host, signal }, maxWaitMs, onWait });
+    this.#lock = await ledger.acquireScope(this.#scope, { host, signal, maxWaitMs, onWait });
     if (!this.#lock) throw ledgerBusy(ledger.path, host.elapsed() - from);
     await this.#readFacts();
     await ledger.recover(this.#scope);
