@@ -108,6 +108,8 @@ const readAheadBytes = 128;
 export interface KeyUses {
   /** Keys whose values become single nodes. Without `skipsLeaves`, `read` ignores these keys. */
   readonly leafKeys?: readonly string[];
+  /** Keys of lists in leaves. The detail of a leaf is minus the number of elements of its last such list. */
+  readonly countedKeys?: readonly string[];
   /** The texts that become part of a shape, by key. A text without an id at such a key prevents a shape. */
   readonly shapeTexts?: Readonly<Record<string, Iterable<string>>>;
   /** The texts of three bytes that `findEnding` finds. Each contains one of the bytes that endings.ts lists. */
@@ -135,7 +137,7 @@ export class JsonTable {
    * Start and end are byte offsets. The number of a node is the index of its first word.
    *
    * The detail of a key is its id. The detail of a string is its number of code points. The detail of an object is its
-   * shape, or 0. An array of only numbers is a single node, whose detail is the count of the numbers.
+   * shape, or 0; that of a leaf is described at `KeyUses.countedKeys`. An array of only numbers is a single node, whose detail is the count of the numbers.
    */
   readonly words: Int32Array;
   /** Shapes are comparable between tables with the same object here. */
@@ -148,7 +150,7 @@ export class JsonTable {
   }
 }
 
-const useNumbers = { leaf: 1, shapeText: 2, sampled: 4, unsampled: 8 };
+const useNumbers = { leaf: 1, shapeText: 2, sampled: 4, unsampled: 8, counted: 16 };
 
 export class JsonReader {
   readonly #exports: KernelExports;
@@ -162,7 +164,8 @@ export class JsonReader {
 
   /** @throws Failure `memory-unavailable` */
   constructor(uses: KeyUses = {}) {
-    const { leafKeys = [], sampledKeys = [], unsampledKeys = [], shapeTexts = {}, endings = [], maxNodes } = uses;
+    const { leafKeys = [], countedKeys = [], sampledKeys = [], unsampledKeys = [] } = uses;
+    const { shapeTexts = {}, endings = [], maxNodes } = uses;
     const compile = () => new WebAssembly.Module(Buffer.from(kernelProgram, "base64"));
     compiled ??= withTieringBudget(kernelBudget, compile);
     try {
@@ -176,6 +179,7 @@ export class JsonReader {
     if (maxNodes !== undefined) this.#exports.limitTable(maxNodes * nodeSize * wordBytes);
     for (const text of endings) this.#exports.addEnding(Buffer.from(text).readUIntLE(0, text.length));
     for (const key of leafKeys) this.#exports.setKeyUse(registerKey(key), useNumbers.leaf);
+    for (const key of countedKeys) this.#exports.setKeyUse(registerKey(key), useNumbers.counted);
     for (const key of sampledKeys) this.#exports.setKeyUse(registerKey(key), useNumbers.sampled);
     for (const key of unsampledKeys) this.#exports.setKeyUse(registerKey(key), useNumbers.unsampled);
     for (const [key, texts] of Object.entries(shapeTexts)) {

@@ -252,7 +252,7 @@ export const expandLeaf = (value: JsonValue): JsonValue => {
   const { table, node } = value;
   const { start, end } = spanOf(value);
   const first = firstByteOf(value);
-  const isUnexpanded = nodeAfter(table, node) === node + nodeSize && detailOf(table, node) === 0 && end - start > 2;
+  const isUnexpanded = nodeAfter(table, node) === node + nodeSize && detailOf(table, node) <= 0 && end - start > 2;
   if (!isUnexpanded || (first !== syntax.openBrace && first !== syntax.openBracket)) return value;
   return readRoot(table.bytes.subarray(start, end)) ?? value;
 };

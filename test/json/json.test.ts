@@ -311,6 +311,19 @@ describe("readTable", () => {
     },
   );
 
+  it.each([
+    ['{"list":[{"list":[1,{}]},null,"a, b"],"other":[{},{}]}', 3],
+    ['{"other":{"list":[{},{}]},"list":[ [ 1, 2 ] ]}', 1],
+    ['{"list":[{},{}],"list":[ ]}', 0],
+    ['{"list":{"a":[{},{}]}}', 0],
+    ['[{"list":[{},{}]}]', 0],
+  ])("counts the elements of the last counted list in the leaf %s: %i", (leaf, count) => {
+    const reader = new JsonReader({ leafKeys: ["leaf"], countedKeys: ["list"] });
+    reader.read(bytesOf(`{"leaf":{"list":[{}]},"leaf":${leaf}}`), { skipsLeaves: true });
+    const read = reader.viewTable();
+    expect(0 - table.detailOf(read, table.findMemberNode(read, 0, "leaf") ?? 0)).toBe(count);
+  });
+
   it("has no limit of depth", () => {
     const deep = `${'[{"a":'.repeat(50_000)}1${"}]".repeat(50_000)}`;
     expect(nodeCount(readTable(bytesOf(deep)))).toBe(3 * 50_000 + 1);

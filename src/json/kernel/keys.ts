@@ -32,6 +32,8 @@ export const shapeTextUse: u32 = 2;
 /** The bits of keys in `KeyUses.sampledKeys` and `KeyUses.unsampledKeys`. */
 export const sampledUse: u32 = 4;
 export const unsampledUse: u32 = 8;
+/** The bit of keys in `KeyUses.countedKeys`. */
+export const countedUse: u32 = 16;
 
 export function keyAddress(): usize {
   return registeredKeys + registeredBytes;

@@ -15,7 +15,7 @@ import {
   skipWhite,
 } from "./bytes";
 import { colonNext, commaNext, endNext, fault, faultAt, findFault, keyNext, valueNext } from "./faults";
-import { idOf, leafUse, learnedIdOf, lengthOf, maxRegistered, shapeTextUse, usesOf } from "./keys";
+import { countedUse, idOf, leafUse, learnedIdOf, lengthOf, maxRegistered, shapeTextUse, usesOf } from "./keys";
 import { characterCount, endOfString, numberCount, skipNumber, skipNumbers, skipWord } from "./scalars";
 import * as shapes from "./shapes";
 
@@ -49,6 +49,10 @@ let pausedOpening: u32 = 0;
 let pausedShape: u32 = 0;
 
 let skipsLeaves: bool = false;
+/** The node of the open list in a leaf whose key has `countedUse`, or 0. */
+let countedList: usize = 0;
+/** The number of elements of the last such list. */
+let counted: u32 = 0;
 let stop: usize = 0;
 let expectedNext: u32 = valueNext;
 
@@ -250,7 +254,14 @@ function readValue(from: usize): usize {
       shape = opening === openBrace ? withMember(shape, key, value, node) : value;
     } else {
       if (byte !== openBrace && byte !== openBracket) return stopAt(at, valueNext);
-      if (skipsLeaves && leaf === 0 && key !== 0 && (usesOf(key) & leafUse) !== 0) leaf = node;
+      if (skipsLeaves && leaf === 0 && key !== 0 && (usesOf(key) & leafUse) !== 0) {
+        leaf = node;
+        countedList = counted = 0;
+      } else if (leaf !== 0 && open === leaf) {
+        const isCounted = byte === openBracket && (usesOf(key) & countedUse) !== 0;
+        countedList = isCounted ? node : 0;
+        if (isCounted) counted = 0;
+      }
       if (open !== 0) store<u32>(open, shape, 12);
       putNode(node, byte, u32(open), 0);
       if (byte === openBracket) shape = key;
@@ -258,7 +269,10 @@ function readValue(from: usize): usize {
       open = node;
       opening = byte;
       at = skipWhite(at + 1);
-      if (byteAt(at) !== byte + closingDistance) continue;
+      if (byteAt(at) !== byte + closingDistance) {
+        if (node === countedList) counted++;
+        continue;
+      }
     }
     while (true) {
       if (leaf !== 0) end = open + nodeBytes;
@@ -269,6 +283,7 @@ function readValue(from: usize): usize {
       }
       const byte = byteAt(at);
       if (byte === comma) {
+        if (leaf !== 0 && open === countedList) counted++;
         at = skipWhite(at + 1);
         break;
       }
@@ -276,7 +291,8 @@ function readValue(from: usize): usize {
       at++;
       const closed = open;
       open = usize(load<u32>(closed, 8));
-      putNode(closed, u32(at - input()), u32((end - table) >> 2), byte === closeBracket ? 0 : shape);
+      const detail = closed === leaf ? 0 - counted : byte === closeBracket ? 0 : shape;
+      putNode(closed, u32(at - input()), u32((end - table) >> 2), detail);
       if (closed === leaf) leaf = 0;
       if (open === 0) continue;
       opening = load<u32>(open, 4);

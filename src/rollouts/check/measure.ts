@@ -1,8 +1,7 @@
 /** Adds facts and keys of valid trajectories to columns, and recognizes errors of tools (metrics.md). */
 
 import { hasError, hasErrorMark, isErrorText, maxExceptionLength } from "../../conversation/message.ts";
-import { cacheReader, nodeSize } from "../../json/reader.ts";
-import { Kind, kindAt, kindOf, Shape } from "../../json/shape.ts";
+import { Kind, kindAt, Shape } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
 import { derivedFinishesKey } from "../facts.ts";
@@ -161,15 +160,9 @@ const ignore = () => undefined;
 
 /** Returns the number of sampled tokens; -1 if it is unknown. */
 const countTokens = (table: JsonTable, scores: readonly number[], node: number) => {
-  let [sum, isScored] = [0, false];
-  for (const score of scores) {
-    const count = countScores(table.bytes.subarray(json.startOf(table, score), json.endOf(table, score)));
-    // For a turn without recorded tokens, some services write an empty list.
-    if (!count) continue;
-    isScored = true;
-    sum += count;
-  }
-  return isScored ? sum : findStatedTokens(table, node);
+  // For a turn without recorded tokens, some services write an empty list.
+  const count = scores.reduce((sum, score) => sum - json.detailOf(table, score), 0);
+  return count > 0 ? count : findStatedTokens(table, node);
 };
 
 const tokenCounts = ["completion_tokens", "output_tokens", "n_output_tokens", "token_usage.output_tokens"] as const;
@@ -194,21 +187,6 @@ const findStatedTokens = (table: JsonTable, object: number, depth = 0): number =
   }
   return -1;
 };
-
-const withLogprobsReader = cacheReader({ leafKeys: ["top_logprobs", "bytes"] });
-
-/** The scan skips log probabilities, because no rule needs them. Undefined without a list of tokens. */
-const countScores = (bytes: Buffer) =>
-  withLogprobsReader((reader) => {
-    if (!reader.read(bytes, { skipsLeaves: true })) return undefined;
-    const table = reader.viewTable();
-    const list = json.findMemberNode(table, 0, "content") ?? 0;
-    if (kindOf(table, list) !== Kind.array) return undefined;
-    let count = 0;
-    const end = json.nodeAfter(table, list);
-    for (let node = list + nodeSize; node < end; node = json.nodeAfter(table, node)) count++;
-    return count;
-  });
 
 const marks = ["status", "error", "is_error", "isError"] as const;
 const resultShape = new Shape(["name", "content", ...marks], ({ kinds }) => ({
