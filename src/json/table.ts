@@ -96,6 +96,16 @@ export const readString = (table: JsonTable, node: number) => {
   return within.includes("\\") ? String(JSON.parse(`"${within}"`)) : within;
 };
 
+/** Reads a string that is often the same as the one before. */
+export const openRepeatReader = () => {
+  let last = "";
+  return (table: JsonTable, node: number) => {
+    // A string of as many characters as bytes has no escapes.
+    if (detailOf(table, node) !== last.length || !hasKey(table, node, last)) last = readString(table, node);
+    return last;
+  };
+};
+
 /** If the key is repeated, returns the last value. */
 export const findMemberNode = (table: JsonTable, object: number, key: string) => {
   const end = nodeAfter(table, object);

@@ -324,6 +324,15 @@ describe("readTable", () => {
     expect(0 - table.detailOf(read, table.findMemberNode(read, 0, "leaf") ?? 0)).toBe(count);
   });
 
+  it("reads repeated strings like others", () => {
+    const texts = ["a", "a", "a\\n", "a\n", "a\\n", "é", "é", "Ã©", "\\u0061", "a", ""];
+    const read = tabled(JSON.stringify(texts));
+    const readRepeated = table.openRepeatReader();
+    expect(
+      read && Array.from(table.childrenOf({ table: read, node: 0 }), ([, { node }]) => readRepeated(read, node)),
+    ).toEqual(texts);
+  });
+
   it("has no limit of depth", () => {
     const deep = `${'[{"a":'.repeat(50_000)}1${"}]".repeat(50_000)}`;
     expect(nodeCount(readTable(bytesOf(deep)))).toBe(3 * 50_000 + 1);

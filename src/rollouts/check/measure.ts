@@ -30,6 +30,8 @@ const [answeredCall, unansweredCall, errorResult] = [
   { calls: 0, errors: 1, unanswered: 0 },
 ];
 
+const readToolName = json.openRepeatReader();
+
 const noUses: ReadonlyMap<number, ToolUse> = new Map();
 
 const sumToolUses = (table: JsonTable, { events, choices }: MessageWalk, toolNames: FactColumns["toolNames"]) => {
@@ -37,7 +39,7 @@ const sumToolUses = (table: JsonTable, { events, choices }: MessageWalk, toolNam
   const sampled = choices > 0 ? makers.choice : makers.assistant;
   const uses = new Map<number, ToolUse>();
   const addTo = (node: number, use: ToolUse) =>
-    addUse(uses, node > 0 ? toolNames.numberOf(json.readString(table, node)) : 0, use);
+    addUse(uses, node > 0 ? toolNames.numberOf(readToolName(table, node)) : 0, use);
   for (const { node, name, maker, isLast, partner } of events) {
     if (maker === sampled) {
       addTo(name, partner || isLast ? answeredCall : unansweredCall);

@@ -1,26 +1,20 @@
 /** Stores the facts of trajectories. */
 
-import { type CountName, countNames, type FactRow } from "../facts.ts";
+import { type CountName, countNames, type FactRow, lengthNames } from "../facts.ts";
 import { NumberColumn } from "./column.ts";
 import { DigestNames, Names, TextColumn } from "./text-column.ts";
 
-const useNames = ["calls", "errors", "unanswered"] as const;
-
-const mapUse = <Value>(map: (name: (typeof useNames)[number]) => Value) => ({
-  calls: map("calls"),
-  errors: map("errors"),
-  unanswered: map("unanswered"),
-});
-
-export type ToolUse = ReturnType<typeof mapUse<number>>;
+export type ToolUse = Record<"calls" | "errors" | "unanswered", number>;
 
 export const addUse = <Tool>(to: Map<Tool, ToolUse>, tool: Tool, added: Readonly<ToolUse>) => {
-  const use = to.get(tool) ?? mapUse(() => 0);
-  for (const name of useNames) use[name] += added[name];
-  to.set(tool, use);
+  const use = to.get(tool);
+  if (!use) return void to.set(tool, { ...added });
+  use.calls += added.calls;
+  use.errors += added.errors;
+  use.unanswered += added.unanswered;
 };
 
-export const noUse: Readonly<ToolUse> = mapUse(() => 0);
+export const noUse: Readonly<ToolUse> = { calls: 0, errors: 0, unanswered: 0 };
 
 /** What the messages of a trajectory have. The count -1 is unknown, and tools are numbers in `toolNames`. */
 interface MessageCounts {
@@ -29,6 +23,8 @@ interface MessageCounts {
   readonly finishReason: string | undefined;
   readonly uses: ReadonlyMap<number, Readonly<ToolUse>>;
 }
+
+const lengths: ReadonlySet<string> = new Set(lengthNames);
 
 /**
  * A row is a trajectory of a valid part, in the order of the input. Takes 6 bytes for a row, 1 or 2 for each of its
@@ -53,13 +49,13 @@ export class FactColumns {
   /** For each row, the number of metrics up to its end. */
   readonly #metricsEnd = new NumberColumn();
   readonly #metrics = new NumberColumn();
-  /** By the index in `countNames`. Counts are stored plus 1; 0 is unknown. */
-  readonly #counts = countNames.map(() => new NumberColumn());
+  /** By the index in `countNames`. Counts are stored plus 1; 0 is unknown. Most tools are never called. */
+  readonly #counts = countNames.map((name) => new NumberColumn(lengths.has(name) ? 0 : 1));
   readonly #hasGreeting = new NumberColumn();
   /** For each row, the number of uses up to its end. */
   readonly #usesEnd = new NumberColumn();
   /** A use is that of a tool by a trajectory. */
-  readonly #uses = mapUse(() => new NumberColumn());
+  readonly #uses = { calls: new NumberColumn(), errors: new NumberColumn(), unanswered: new NumberColumn() };
   readonly #usedTools = new NumberColumn();
   #rows = 0;
 
@@ -98,8 +94,9 @@ export class FactColumns {
     let use = endBefore(this.#usesEnd, row);
     for (const [tool, own] of uses) {
       this.#usedTools.set(use, tool);
-      for (const name of useNames) this.#uses[name].set(use, own[name]);
-      use++;
+      this.#uses.calls.set(use, own.calls);
+      this.#uses.errors.set(use, own.errors);
+      this.#uses.unanswered.set(use++, own.unanswered);
     }
     this.#usesEnd.set(row, use);
     return row;
@@ -139,11 +136,11 @@ export class FactColumns {
 
   /** Gives numbers in `toolNames`; 0 is a result whose call is unknown. */
   forEachUse(row: number, take: (tool: number, use: Readonly<ToolUse>) => void) {
-    for (let at = endBefore(this.#usesEnd, row); at < this.#usesEnd.at(row); at++)
-      take(
-        this.#usedTools.at(at),
-        mapUse((name) => this.#uses[name].at(at)),
-      );
+    const { calls, errors, unanswered } = this.#uses;
+    for (let at = endBefore(this.#usesEnd, row); at < this.#usesEnd.at(row); at++) {
+      const use = { calls: calls.at(at), errors: errors.at(at), unanswered: unanswered.at(at) };
+      take(this.#usedTools.at(at), use);
+    }
   }
 
   /** Returns the facts that need no reward. */

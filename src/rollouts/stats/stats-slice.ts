@@ -85,6 +85,7 @@ export class StatsSlice {
   /** The standard deviations of groups with several rewards. */
   readonly #deviations = new NumberColumn();
   readonly #rewards = new GroupedValues();
+  #sorted: Float64Array | undefined;
   readonly #metrics = new Map<string, GroupedValues>();
   /** The groups with the same numbers of tries and solved tries. */
   readonly #outcomes = new Map<number, Tries & { groups: number }>();
@@ -148,9 +149,10 @@ export class StatsSlice {
     return known;
   }
 
-  /** In new memory. */
+  /** Ascending. */
   sortRewards() {
-    return this.#rewards.sorted().slice();
+    this.#sorted ??= this.#rewards.sorted().slice();
+    return this.#sorted;
   }
 
   /** @throws the signal's reason */
@@ -182,7 +184,7 @@ export class StatsSlice {
     if (this.#rewards.count === 0) return null;
     const mean = this.#rewards.describe();
     const within = this.#deviations.length === 0 ? 0 : average(this.#deviations.viewDoubles());
-    const sorted = this.#rewards.sorted();
+    const sorted = this.sortRewards();
     return {
       ...mean,
       std_dev: standardDeviation(sorted),
