@@ -2,7 +2,7 @@
 import { setImmediate } from "node:timers/promises";
 
 /** A step costs as much as reading this many bytes. */
-const bytesPerStep = 2 ** 12;
+export const bytesPerStep = 2 ** 12;
 /** Less than 50 ms of work. */
 const maxBytes = 2 ** 23;
 

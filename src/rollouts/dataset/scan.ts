@@ -3,7 +3,7 @@ import { isUtf8 } from "node:buffer";
 import { bomLength, newline, openBracket, type Span, skipWhite, trimmedEnd } from "../../json/json-bytes.ts";
 import { cacheReader, JsonReader, JsonTable, nodeSize, type SyntaxFault } from "../../json/reader.ts";
 import { emptyTable, endOf, nodeAfter, startOf } from "../../json/table.ts";
-import { Breaks } from "../../system/breaks.ts";
+import { Breaks, bytesPerStep } from "../../system/breaks.ts";
 import { limitInlining } from "../../system/v8-limits.ts";
 import { type Block, emptyBlock, iterate, keyUses } from "../check/block.ts";
 import { Checker, type ScanOptions } from "../check/checker.ts";
@@ -29,19 +29,20 @@ export class Scanner {
   readonly #checker: Checker;
   #line = 1;
   #isDocument = false;
-  readonly #breaks = new Breaks();
+  readonly #breaks: Breaks;
 
   constructor(source: Source, options: ScanOptions) {
     this.result = options.result;
     this.#source = source;
     this.#options = options;
     this.#checker = new Checker(source.name, options);
+    this.#breaks = new Breaks(options.signal);
   }
 
   /** @throws ShrunkSourceError, or the reason of an aborted signal */
   async scanFrame(frame: frames.Frame): Promise<void> {
     if (frame.kind === "lines") {
-      for (const bytes of this.#scanPieces(frame)) if (this.#breaks.isDue(8 * bytes)) await this.#breaks.take();
+      for (const work of this.#scanPieces(frame)) if (this.#breaks.isDue(work)) await this.#breaks.take();
       return;
     }
     this.#isDocument = frame.kind === "document";
@@ -53,15 +54,18 @@ export class Scanner {
     iterate(this.#scanPieces(lines));
   }
 
-  /** Scans pieces that fit in the processor's cache. Frames are larger, so that V8 does not optimize their loops. */
+  /**
+   * Scans pieces that fit in the processor's cache, and yields the work of each (`Breaks`). Frames are larger, so that V8
+   * does not optimize their loops.
+   */
   *#scanPieces({ bytes, start, isLast }: frames.Lines) {
     for (let from = 0; from < bytes.length; ) {
       const cut = from + frames.cachedBytes < bytes.length ? bytes.indexOf(newline, from + frames.cachedBytes) + 1 : 0;
       const end = cut > 0 ? cut : bytes.length;
       const piece = { bytes: bytes.subarray(from, end), start: start + from, isLast: isLast && end === bytes.length };
-      withReader((reader) => this.#checkLines(piece, reader));
+      const lines = withReader((reader) => this.#checkLines(piece, reader));
       from = end;
-      yield piece.bytes.length;
+      yield piece.bytes.length + lines * bytesPerStep;
     }
   }
 
@@ -72,7 +76,9 @@ export class Scanner {
     const positions = new PositionCounter({ bytes, start, line: this.#line });
     const block = { table, start, positions, reader };
     const { length } = table.words;
+    let lines = 0;
     for (let root = 0; root < length; root = nodeAfter(table, root)) {
+      lines++;
       const isJson = endOf(table, root) > 0;
       if (isJson && isClean && !this.#source.originals) {
         iterate(this.#checker.check(block, root));
@@ -90,6 +96,7 @@ export class Scanner {
       iterate(this.#checkText(block, text));
     }
     this.#line = positions.mark(bytes.length);
+    return lines;
   }
 
   #checkText(block: Block, { node, start, end, fault, isLast }: ScannedText): Iterable<number> {

@@ -31,3 +31,15 @@ it.each([
     ]);
   },
 );
+
+it("a signal ends the scan of a block of short lines", async () => {
+  const lines = 2 ** 17;
+  const result = new ScanResult(new Problems());
+  const bytes = Buffer.from("{}\n".repeat(lines));
+  const source = { name: "a", bytes: { size: bytes.length, read: () => 0, close: async () => undefined } };
+  const abort = new AbortController();
+  setImmediate(() => abort.abort());
+  const scanner = new Scanner(source, { index: 0, groupBy: undefined, result, signal: abort.signal });
+  await expect(scanner.scanFrame({ kind: "lines", bytes, start: 0, isLast: true })).rejects.toThrow("aborted");
+  expect(result.parts.count).toBeLessThan(lines);
+});
