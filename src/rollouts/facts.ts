@@ -86,7 +86,7 @@ const list = [
   {
     name: "tokens",
     about:
-      "sampled tokens with recorded log probabilities (elements of `logprobs.content`). If no turn has them, the number that the record states (`completion_tokens`, `output_tokens`, also in `usage` or `token_usage`, in `metadata` and `metrics`)",
+      "sampled tokens with recorded log probabilities (elements of `logprobs.content` and `refusal`). If no turn has them, the number that the record states (`completion_tokens`, `output_tokens`, also in `usage`, `token_usage`, `metadata` and `metrics`)",
     unknown: "the record has neither",
     type: "count",
     isLength: true,

@@ -314,11 +314,11 @@ describe("readTable", () => {
   it.each([
     ['{"list":[{"list":[1,{}]},null,"a, b"],"other":[{},{}]}', 3],
     ['{"other":{"list":[{},{}]},"list":[ [ 1, 2 ] ]}', 1],
-    ['{"list":[{},{}],"list":[ ]}', 0],
+    ['{"list":[{},{}],"more":[ ],"more":[[],0]}', 4],
     ['{"list":{"a":[{},{}]}}', 0],
     ['[{"list":[{},{}]}]', 0],
-  ])("counts the elements of the last counted list in the leaf %s: %i", (leaf, count) => {
-    const reader = new JsonReader({ leafKeys: ["leaf"], countedKeys: ["list"] });
+  ])("counts the elements of counted lists in the leaf %s: %i", (leaf, count) => {
+    const reader = new JsonReader({ leafKeys: ["leaf"], countedKeys: ["list", "more"] });
     reader.read(bytesOf(`{"leaf":{"list":[{}]},"leaf":${leaf}}`), { skipsLeaves: true });
     const read = reader.viewTable();
     expect(0 - table.detailOf(read, table.findMemberNode(read, 0, "leaf") ?? 0)).toBe(count);

@@ -51,7 +51,7 @@ let pausedShape: u32 = 0;
 let skipsLeaves: bool = false;
 /** The node of the open list in a leaf whose key has `countedUse`, or 0. */
 let countedList: usize = 0;
-/** The number of elements of the last such list. */
+/** The number of elements of such lists in the leaf. */
 let counted: u32 = 0;
 let stop: usize = 0;
 let expectedNext: u32 = valueNext;
@@ -260,7 +260,6 @@ function readValue(from: usize): usize {
       } else if (leaf !== 0 && open === leaf) {
         const isCounted = byte === openBracket && (usesOf(key) & countedUse) !== 0;
         countedList = isCounted ? node : 0;
-        if (isCounted) counted = 0;
       }
       if (open !== 0) store<u32>(open, shape, 12);
       putNode(node, byte, u32(open), 0);

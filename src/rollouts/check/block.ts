@@ -10,7 +10,7 @@ import type { PositionCounter } from "../rules/positions.ts";
 
 export const keyUses: KeyUses = {
   leafKeys: ["parameters", "logprobs"],
-  countedKeys: ["content"],
+  countedKeys: ["content", "refusal"],
   shapeTexts: { role: roles, finish_reason: finishReasons },
   endings: [...secretEndings, ...markEndings],
   sampledKeys: ["messages_and_choices", "tools", "metadata", "additional_histories"],

@@ -9,7 +9,7 @@ import { addUse, type FactColumns, noUse, type ToolUse, type TrajectoryFacts } f
 import { formatKey, openGroupKeyReader } from "../index/group-key.ts";
 import { comparedStepNames, divisionNames, groupKeyNames, isMediaColumn } from "../rules/names.ts";
 import { workOf } from "./block.ts";
-import { listTexts, type MessageWalk } from "./message-walk.ts";
+import { countScores, listTexts, type MessageWalk } from "./message-walk.ts";
 import { listSteps } from "./policy-steps.ts";
 import { makers } from "./tool-calls.ts";
 import { digestPrompt, hasTaskPrompt, openPromptReader } from "./trajectory-prompt.ts";
@@ -162,8 +162,7 @@ const ignore = () => undefined;
 
 /** Returns the number of sampled tokens; -1 if it is unknown. */
 const countTokens = (table: JsonTable, scores: readonly number[], node: number) => {
-  // For a turn without recorded tokens, some services write an empty list.
-  const count = scores.reduce((sum, score) => sum - json.detailOf(table, score), 0);
+  const count = scores.reduce((sum, score) => sum + countScores(table, score), 0);
   return count > 0 ? count : findStatedTokens(table, node);
 };
 

@@ -109,6 +109,9 @@ export const countArguments = (table: JsonTable, node: number) => {
   return isSerialized ? countCharacters(table, node) : [...json.textOf({ table, node })].length;
 };
 
+/** Counts the tokens with log probabilities (`keyUses`). For a turn without tokens, services write null or no tokens. */
+export const countScores = (table: JsonTable, logprobs: number) => 0 - json.detailOf(table, logprobs);
+
 const callShape = new Shape(["id", "function", "custom"], kindsAsFacts);
 const functionShape = new Shape(["name", "arguments", "input"], kindsAsFacts);
 

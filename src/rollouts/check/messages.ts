@@ -2,7 +2,6 @@
 
 import { findChatMark } from "../../conversation/chat-marks.ts";
 import { roles, thoughtKeys } from "../../conversation/message.ts";
-import { openBrace, openBracket } from "../../json/json-bytes.ts";
 import { nodeSize } from "../../json/reader.ts";
 import { describeValue, isNothing, Kind, kindAt, kindOf, Shape } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
@@ -18,6 +17,7 @@ import {
   type Caller,
   countCharacters,
   countMedia,
+  countScores,
   hasNoText,
   listTexts,
   MessageWalk,
@@ -70,22 +70,6 @@ const { slots } = messageShape;
 
 type MessageShape = ReturnType<typeof messageShape.read>;
 
-/** True for `logprobs` with a list of tokens. For a turn without tokens, services write null. */
-const hasTokens = ({ table, node }: json.JsonValue) => {
-  if (kindOf(table, node) !== Kind.object) return false;
-  const bytes = table.bytes.subarray(json.startOf(table, node), json.endOf(table, node));
-  // The reader skips log probabilities, so the table does not have their members.
-  return tokenKeys.some((key) => {
-    const found = bytes.indexOf(key);
-    let at = found + key.length;
-    while (betweenKeyAndToken.includes(bytes[at] ?? 0)) at++;
-    return found >= 0 && bytes[at] === openBrace && bytes.lastIndexOf(openBracket, at) > found;
-  });
-};
-
-const tokenKeys = ['"content"', '"refusal"'];
-const betweenKeyAndToken = Buffer.from(": \t\r\n[");
-
 export interface WalkOptions {
   /** True if the caller needs the sums of sampled turns. */
   readonly needsTurns?: boolean;
@@ -136,7 +120,7 @@ export const walkMessages = (
     if (isChoice) {
       // With a choice, messages of the assistant are not sampled.
       if (walk.choices++ === 0 && walk.hasAssistantTurn) walk.turns = new SampledTurns();
-      if (score > 0 && hasTokens({ table, node: score })) walk.choicesWithLogprobs++;
+      if (score > 0 && countScores(table, score) > 0) walk.choicesWithLogprobs++;
     }
     const isSampled = isChoice || (roleIndex === assistant && walk.choices === 0);
     const isCounted = isSampled && needsTurns;
