@@ -205,9 +205,11 @@ export class JsonReader {
     return this.#checkResult(result) === jsonResult;
   }
 
+  /** Reads the first lines. Returns the byte after them. */
   readLines(bytes: Uint8Array) {
     this.#load(bytes);
     this.#checkResult(this.#exports.readLines(bytes.length));
+    return this.#result("rest") - this.#input;
   }
 
   beginElements() {

@@ -56,7 +56,7 @@ let counted: u32 = 0;
 let stop: usize = 0;
 let expectedNext: u32 = valueNext;
 
-/** `readElements` sets this address to the closing bracket or the start of the next piece. */
+/** `readElements` sets this address to the closing bracket or, like `readLines`, to the start of the next piece. */
 export let rest: usize = 0;
 
 function begin(end: usize, terminator: u32, isSkipping: bool): void {
@@ -103,8 +103,11 @@ export function continueText(length: usize): u32 {
   return after === end ? jsonResult : findStop(after, end);
 }
 
+/** A caller that may take 50 µs for each line hears signals after this many lines. */
+const maxLines: u32 = 2048;
+
 /**
- * Writes a root for each line that is not blank. A line that is not JSON has two nodes. The words of the first node are
+ * Writes a root for each of `maxLines` lines that is not blank, and sets `rest` to their end. A line that is not JSON has two nodes. The words of the first node are
  * the start of the line, 0, the next root and the fault. The second node begins at the fault and ends at the line end.
  */
 export function readLines(length: usize): u32 {
@@ -112,9 +115,15 @@ export function readLines(length: usize): u32 {
   const end = start + length;
   begin(end, newline, true);
   let at = start;
+  let lines: u32 = 0;
   while (true) {
+    rest = min(at, end);
+    if (lines++ === maxLines) return jsonResult;
     at = skipWhite(at);
-    if (at >= end) return jsonResult;
+    if (at >= end) {
+      rest = end;
+      return jsonResult;
+    }
     if (byteAt(at) === newline) {
       at++;
       continue;

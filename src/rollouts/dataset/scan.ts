@@ -63,15 +63,15 @@ export class Scanner {
       const cut = from + frames.cachedBytes < bytes.length ? bytes.indexOf(newline, from + frames.cachedBytes) + 1 : 0;
       const end = cut > 0 ? cut : bytes.length;
       const piece = { bytes: bytes.subarray(from, end), start: start + from, isLast: isLast && end === bytes.length };
-      const lines = withReader((reader) => this.#checkLines(piece, reader));
-      from = end;
-      yield piece.bytes.length + lines * bytesPerStep;
+      const checked = withReader((reader) => this.#checkLines(piece, reader));
+      from += checked.bytes;
+      yield checked.bytes + checked.lines * bytesPerStep;
     }
   }
 
   #checkLines({ bytes, start, isLast }: Omit<frames.Lines, "kind">, reader: JsonReader) {
     const isClean = isUtf8(bytes);
-    reader.readLines(bytes.includes(byteOrderMark) ? blankOutByteOrderMarks(bytes) : bytes);
+    const after = reader.readLines(bytes.includes(byteOrderMark) ? blankOutByteOrderMarks(bytes) : bytes);
     const table = reader.viewTable();
     const positions = new PositionCounter({ bytes, start, line: this.#line });
     const block = { table, start, positions, reader };
@@ -95,8 +95,8 @@ export class Scanner {
       };
       iterate(this.#checkText(block, text));
     }
-    this.#line = positions.mark(bytes.length);
-    return lines;
+    this.#line = positions.mark(after);
+    return { bytes: after, lines };
   }
 
   #checkText(block: Block, { node, start, end, fault, isLast }: ScannedText): Iterable<number> {

@@ -41,5 +41,5 @@ it("a signal ends the scan of a block of short lines", async () => {
   setImmediate(() => abort.abort());
   const scanner = new Scanner(source, { index: 0, groupBy: undefined, result, signal: abort.signal });
   await expect(scanner.scanFrame({ kind: "lines", bytes, start: 0, isLast: true })).rejects.toThrow("aborted");
-  expect(result.parts.count).toBeLessThan(lines);
+  expect(result.parts.count).toBeLessThan(2 ** 13);
 });
