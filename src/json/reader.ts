@@ -137,7 +137,8 @@ export class JsonTable {
    * Start and end are byte offsets. The number of a node is the index of its first word.
    *
    * The detail of a key is its id. The detail of a string is its number of code points. The detail of an object is its
-   * shape, or 0; that of a leaf is described at `KeyUses.countedKeys`. An array of only numbers is a single node, whose detail is the count of the numbers.
+   * shape, or 0; that of a leaf is described at `KeyUses.countedKeys`. An array of only numbers is a single node, whose
+   * detail is the count of the numbers.
    */
   readonly words: Int32Array;
   /** Shapes are comparable between tables with the same object here. */

@@ -17,8 +17,9 @@ import {
 } from "./bytes";
 import { append, appendByte, begin, bytesDigest, factor, finishAppended, length, mix } from "./hash";
 import { keyDigestOf, leafUse, sampledUse, unsampledUse, usesOf } from "./keys";
+import { endOf, keyIdOf, nodeBytes, startOf } from "./nodes";
 import { escapeLength } from "./scalars";
-import { endOf, keyIdOf, nodeBytes, startOf, table } from "./table";
+import { table } from "./table";
 
 /** Deeper values are equal only if they are the same bytes. */
 const maxDepth: u32 = 100;

@@ -1,6 +1,6 @@
 /**
- * Hashes bytes, at once or in pieces. Ledgers store digests of these hashes, so a change of this file needs a new version
- * of the ledger.
+ * Hashes bytes, at once or in pieces. Ledgers store digests of these hashes, so a change of this file needs a new
+ * version of the ledger.
  */
 import { byteAt } from "./bytes";
 

@@ -5,11 +5,11 @@ export { addEnding, findEnding } from "./endings";
 export { fault, faultAt } from "./faults";
 export { fingerprint } from "./hash";
 export { addKey, keyAddress, setKeyUse } from "./keys";
+export { input } from "./nodes";
 export { generation } from "./shapes";
 export {
   beginElements,
   continueText,
-  input,
   limitTable,
   readElements,
   readLines,

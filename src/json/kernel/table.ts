@@ -16,20 +16,12 @@ import {
 } from "./bytes";
 import { colonNext, commaNext, endNext, fault, faultAt, findFault, keyNext, valueNext } from "./faults";
 import { countedUse, idOf, leafUse, learnedIdOf, lengthOf, maxRegistered, shapeTextUse, usesOf } from "./keys";
+import { encodedKey, input, keyIdOf, nodeBytes, putNode } from "./nodes";
 import { characterCount, endOfString, numberCount, skipNumber, skipNumbers, skipWord } from "./scalars";
 import * as shapes from "./shapes";
 
-/** `JsonTable` in src/json/table.ts describes nodes. */
-export const nodeBytes: usize = 16;
-
-const encodedKey: u32 = 0xffffffff;
-
 /** Wide loads can read this many bytes after a text. */
 const readAheadBytes: usize = 64;
-
-export function input(): usize {
-  return (__heap_base + 63) & ~usize(63);
-}
 
 export let table: usize = 0;
 export let tableEnd: usize = 0;
@@ -107,8 +99,9 @@ export function continueText(length: usize): u32 {
 const maxLines: u32 = 2048;
 
 /**
- * Writes a root for each of `maxLines` lines that is not blank, and sets `rest` to their end. A line that is not JSON has two nodes. The words of the first node are
- * the start of the line, 0, the next root and the fault. The second node begins at the fault and ends at the line end.
+ * Writes a root for each of `maxLines` lines that is not blank, and sets `rest` to their end. A line that is not JSON
+ * has two nodes. The words of the first node are the start of the line, 0, the next root and the fault. The second node
+ * begins at the fault and ends at the line end.
  */
 export function readLines(length: usize): u32 {
   const start = input();
@@ -375,25 +368,6 @@ function textShapeOf(node: usize): u32 {
   const text = input() + load<u32>(node) + 1;
   const id = idOf(text, input() + load<u32>(node, 4) - 1 - text);
   return id !== 0 && id <= maxRegistered ? shapes.textShape + id : shapes.noShape;
-}
-
-export function keyIdOf(keyNode: usize): u32 {
-  const id = load<u32>(keyNode, 12);
-  return id === encodedKey ? 0 : id;
-}
-
-export function startOf(node: usize): usize {
-  return input() + load<u32>(node);
-}
-
-export function endOf(node: usize): usize {
-  return input() + load<u32>(node, 4);
-}
-
-function putNode(node: usize, end: u32, after: u32, detail: u32): void {
-  store<u32>(node, end, 4);
-  store<u32>(node, after, 8);
-  store<u32>(node, detail, 12);
 }
 
 let memoryEnd: usize = 0;

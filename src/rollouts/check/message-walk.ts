@@ -109,7 +109,7 @@ export const countArguments = (table: JsonTable, node: number) => {
   return isSerialized ? countCharacters(table, node) : [...json.textOf({ table, node })].length;
 };
 
-/** Counts the tokens with log probabilities (`keyUses`). For a turn without tokens, services write null or no tokens. */
+/** Counts tokens with log probabilities (`keyUses`). For a turn without tokens, services write null or no element. */
 export const countScores = (table: JsonTable, logprobs: number) => 0 - json.detailOf(table, logprobs);
 
 const callShape = new Shape(["id", "function", "custom"], kindsAsFacts);

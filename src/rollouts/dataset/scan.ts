@@ -55,8 +55,8 @@ export class Scanner {
   }
 
   /**
-   * Scans pieces that fit in the processor's cache, and yields the work of each (`Breaks`). Frames are larger, so that V8
-   * does not optimize their loops.
+   * Scans pieces that fit in the processor's cache, and yields the work of each (`Breaks`). Frames are larger, so
+   * that V8 does not optimize their loops.
    */
   *#scanPieces({ bytes, start, isLast }: frames.Lines) {
     for (let from = 0; from < bytes.length; ) {
