@@ -207,7 +207,7 @@ const expandNames = (given: readonly string[], problems: Problems) => {
     else known.set(keyOf(name), name);
   }
   for (const name of [...known.values()]) {
-    const { files, skipped: others = [] } = listFiles(name, problems);
+    const { files, skipped: others } = listFiles(name, problems) ?? { skipped: [] };
     for (const other of others) if (!known.has(keyOf(other.file))) skipped.set(keyOf(other.file), other);
     if (!files) names.push(name);
     for (const file of files ?? []) {
@@ -223,24 +223,16 @@ const expandNames = (given: readonly string[], problems: Problems) => {
   return { names, folders, repeated, skipped: [...skipped.values()] };
 };
 
-const listFiles = (name: string, problems: Problems): Partial<Folder> => {
-  try {
-    const folder = listFolder(name);
-    for (const { file, code } of folder?.unreadable ?? []) problems.report("file-unreadable", { code }, { file });
-    if (folder?.files.length === 0) {
-      const [first] = folder.skipped;
-      const instead = first && `${first.file}: ${adviseSkipped(first.reason)}`;
-      problems.report("folder-without-rollouts", { files: [], instead }, { file: name });
-    }
-    return folder ?? {};
-  } catch (thrown) {
-    if (!(thrown instanceof UnusableInput)) throw thrown;
-    thrown.report(problems, name);
-    return { files: [] };
+const listFiles = (name: string, problems: Problems) => {
+  const folder = listFolder(name);
+  for (const { file, code } of folder?.unreadable ?? []) problems.report("file-unreadable", { code }, { file });
+  if (folder?.files.length === 0) {
+    const [first] = folder.skipped;
+    const instead = first && `${first.file}: ${adviseSkipped(first.reason)}`;
+    problems.report("folder-without-rollouts", { files: [], instead }, { file: name });
   }
+  return folder;
 };
-
-type Folder = NonNullable<ReturnType<typeof listFolder>>;
 
 const isGlob = (path: string) => /[*?]/.test(path);
 
