@@ -105,8 +105,9 @@ export const convertRecord = (converter: Converter, record: SourceRecord): reado
     const rollouts = converter.convert(record)?.map(toRollout);
     if (rollouts && invalidText !== undefined)
       throw value.require(invalidText).error("the column is declared as text, but has bytes that are not UTF-8");
-    const isInvalid = rollouts?.every(({ error }) => error instanceof NonFiniteError);
-    return isInvalid ? keepFirstOfGroups(rollouts ?? []) : rollouts;
+    // If the whole record is invalid, its group needs only one error.
+    const isInvalid = rollouts?.every(({ part, error }) => !part && error instanceof NonFiniteError);
+    return isInvalid ? rollouts?.slice(0, 1) : rollouts;
   } catch (thrown) {
     // Only a value that is nested too deeply can exceed the stack.
     const isTooDeep = thrown instanceof RangeError && /stack/.test(thrown.message);
@@ -114,16 +115,6 @@ export const convertRecord = (converter: Converter, record: SourceRecord): reado
     if (error instanceof ConversionError) return [toRollout({ error })];
     throw thrown;
   }
-};
-
-/** If the whole record is invalid, a group needs only one error. */
-const keepFirstOfGroups = (rollouts: readonly Rollout[]) => {
-  const groups = new Set<string | undefined>();
-  return rollouts.filter(({ part, group }) => {
-    const isFirst = !groups.has(group?.key);
-    groups.add(group?.key);
-    return part || isFirst;
-  });
 };
 
 /** NaN or Infinity is at this position of the record. */
