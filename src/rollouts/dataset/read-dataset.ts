@@ -103,7 +103,7 @@ const reportSkippedFiles = (problems: Problems, files: readonly SkippedFile[] = 
 const reportConversion = (problems: Problems, conversion: Conversion | undefined) => {
   for (const { format, files } of conversion?.formats ?? [])
     if (format.isLossy) problems.report("lossy-format", { format: format.name }, { file: files[0] ?? "" });
-  for (const report of conversion?.warnings ?? []) report(problems);
+  if (conversion) problems.merge(conversion.warnings);
   if (problems.strictness.strict) problems.addInputRule("rollout-in-parts");
 };
 

@@ -30,8 +30,7 @@ export interface Conversion {
   /** Sentences, and how often each applies. */
   readonly notes: ReadonlyMap<string, number>;
   readonly recordProblems: Problems;
-  /** Each reports a warning. */
-  readonly warnings: readonly ((problems: Problems) => void)[];
+  readonly warnings: Problems;
   /** The number of records that are not JSON and have no known group. */
   readonly unreadableRecords: number;
   /** The values that no trajectory has, by path. */
@@ -115,7 +114,7 @@ const openRun = (options: FormatOptions, [formats, own]: readonly [number, numbe
   kinds: new Set<string>(),
   /** Each problem is an error. */
   problems: new Problems({ ...defaultStrictness, strict: true }),
-  warnings: new Array<Conversion["warnings"][number]>(),
+  warnings: new Problems(),
   notes: new Map<string, number>(),
   noted: 0,
   /** False while records are converted again. */
@@ -257,9 +256,7 @@ const reportPart = ({ name, run }: FormatConversion, found: RolloutFault) => {
   const { group, rollout } = found;
   const { label: file, line } = rollout.file.records.locate(rollout.record);
   if (found.kind === "possible-part")
-    return run.warnings.push((problems) =>
-      problems.report("rollout-in-parts", { isCertain: false }, { file, line, path: [] }),
-    );
+    return run.warnings.report("rollout-in-parts", { isCertain: false }, { file, line, path: [] });
   group.isBroken = true;
   const location = { file, line, path: [], readAt: `${name}:${group.position + 1}` };
   if (found.kind !== "copy") return run.problems.report("rollout-in-parts", { isCertain: true }, location);
@@ -300,7 +297,7 @@ const openFormatRun = (files: readonly records.ConvertedFile[], format: Format, 
     warn: (rule, data, { file, position }) => {
       const { label, line } = recordsOf.get(join(file))?.locate(position) ?? { label: file, line: 1 };
       const location = { file: label, line, path: [] };
-      if (run.isCounting) run.warnings.push((problems) => problems.report(rule, data, location));
+      if (run.isCounting) run.warnings.report(rule, data, location);
     },
     files: files.map((file) => file.name),
     readDocument: (record, path) => documents.require(find(record, path), record.value),
