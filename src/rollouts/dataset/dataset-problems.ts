@@ -10,7 +10,7 @@ import type { ScatteredPart } from "../index/groups.ts";
 import { trainingBits, turnBits } from "../index/metrics.ts";
 import type { Parts } from "../index/parts.ts";
 import { findBounds, rewardTolerance } from "../index/sums.ts";
-import { type Path, toFileLine } from "../rules/positions.ts";
+import { toFileLine } from "../rules/positions.ts";
 import type { ProblemLocation } from "../rules/problems.ts";
 import type { RuleName } from "../rules/rules.ts";
 import { ReadWindow } from "./group-bytes.ts";
@@ -185,7 +185,7 @@ const reportDuplicates = async (dataset: IndexedGroups, breaks: Breaks) => {
   const { groups, scan } = dataset;
   const { parts } = scan;
   /** By digest. */
-  const originals = new Map<string, () => Promise<string>>();
+  const originals = new Map<string, { locate: () => Promise<ProblemLocation>; position?: string }>();
   let [duplicates, bytesRead] = [0, 0];
   // Finding repeated rows takes long.
   await breaks.take();
@@ -204,28 +204,18 @@ const reportDuplicates = async (dataset: IndexedGroups, breaks: Breaks) => {
       if (!trajectory || !groups.isValid(group)) continue;
       const digest = hash("sha256", trajectory);
       const path = positions.pathInPart(parts, part, at);
-      const locateOriginal = originals.get(digest);
-      if (!locateOriginal) originals.set(digest, openOriginal(groupPart, { path, locate }));
+      const original = originals.get(digest);
+      const locateOriginal = async () =>
+        groupPart.source.originals ? await positions.locateValue(groupPart, path) : locate(path);
+      if (!original) originals.set(digest, { locate: locateOriginal });
       else {
-        const position = ++duplicates > maxLocatedOriginals ? "another position" : await locateOriginal();
+        // Several copies share the position of the first.
+        if (++duplicates <= maxLocatedOriginals) original.position ??= formatLocation(await original.locate());
+        const { position = "another position" } = original;
         reportGroup(dataset, "duplicate-trajectory", { data: { position }, group, part, path, locate });
       }
     }
   }
-};
-
-/** Several copies of a trajectory share the position of the first. */
-const openOriginal = (
-  groupPart: positions.GroupPart,
-  { path, locate }: { path: Path; locate: ReturnType<typeof positions.openPartLocator> },
-) => {
-  const find = async () =>
-    formatLocation(groupPart.source.originals ? await positions.locateValue(groupPart, path) : locate(path));
-  let found: ReturnType<typeof find> | undefined;
-  return async () => {
-    found ??= find();
-    return await found;
-  };
 };
 
 /** Lists the parts of these ascending rows, with the indexes of their trajectories. */
