@@ -1,7 +1,7 @@
 /** Opens files and the documents next to them, and parses, converts and locates their records. */
 import { basename } from "node:path";
 import { bomLength } from "../../json/json-bytes.ts";
-import { childrenOf, type Json, sourcesOf } from "../../json/output-json.ts";
+import { visitValues } from "../../json/output-json.ts";
 import { findFault, requireFault, type SyntaxFault } from "../../json/reader.ts";
 import { ConversionError, Value } from "../../json/value.ts";
 import { getErrorCode, readRegularFile } from "../../system/files.ts";
@@ -142,7 +142,8 @@ const openNonFiniteFilter = ({ value, nonFinite }: SourceRecord) => {
   const inRecord = find(value);
   const findInUsed = ({ trajectory = null, exception = null, error }: Rollout) => {
     const isNumber = error?.value.isObject && error.value.members().length === 0;
-    const used = error ? (isNumber ? [error.value] : []) : listValues([trajectory, exception]);
+    const used: Value[] = isNumber ? [error.value] : [];
+    if (!error) visitValues([trajectory, exception], (one) => used.push(one));
     return used.map(find).find((at) => at !== undefined);
   };
   return (rollout: Rollout): Rollout => {
@@ -153,11 +154,6 @@ const openNonFiniteFilter = ({ value, nonFinite }: SourceRecord) => {
     return { ...facts, error: new NonFiniteError(part ?? value, at, isAllowed && error ? "reward" : undefined) };
   };
 };
-
-const listValues = (json: Json): readonly Value[] => [
-  ...sourcesOf(json),
-  ...childrenOf(json).flatMap(([, child]) => listValues(child)),
-];
 
 export const locateInRecord = (raw: RawRecord, value: Value, rest: Path = []) => {
   const { document } = value;
