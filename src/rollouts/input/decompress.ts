@@ -2,11 +2,11 @@
 import { pipeline, Transform } from "node:stream";
 import { getErrorCode } from "../../system/files.ts";
 import { findZlibFunction } from "../../system/host.ts";
-import { corruptData } from "./failures.ts";
+import { corruptData, UnusableInput } from "./failures.ts";
 
 type Chunks = AsyncIterable<Uint8Array>;
 
-/** Returns a function that throws UnusableInput, ZstdUnsupported and the stream's errors. */
+/** Returns a function that throws UnusableInput and the stream's errors. */
 export const findDecompressor = (head: Uint8Array) => {
   if (head[0] === 0x1f && head[1] === 0x8b) return gunzip;
   if (head.length < 4) return undefined;
@@ -79,9 +79,11 @@ const contentSize = (field: Buffer) => {
   return field.length === 0 ? 0 : field.readUIntLE(0, field.length) + (field.length === 2 ? 256 : 0);
 };
 
-export class ZstdUnsupported extends Error {
-  override readonly message = "this version of Node cannot decompress zstd";
-}
+const zstdUnsupported = () =>
+  new UnusableInput("not-json", {
+    kind: "zstd, which this version of Node cannot decompress",
+    instead: "use Node 22.15, 23.8 or newer, or decompress the file: zstd -d",
+  });
 
 /** Decodes each frame separately, because Node's decoder stops after a frame. */
 async function* unzstd(compressed: Chunks) {
@@ -130,9 +132,9 @@ const maxWindowLog = 31;
 const openZstdDecoder = () => {
   // Node before 22.15, and Node 23 before 23.8, lack this function.
   const create = findZlibFunction("createZstdDecompress");
-  if (typeof create !== "function") throw new ZstdUnsupported();
+  if (typeof create !== "function") throw zstdUnsupported();
   const decoder: unknown = create({ chunkSize: chunkBytes, params: { [windowLogParameter]: maxWindowLog } });
-  if (!(decoder instanceof Transform)) throw new ZstdUnsupported();
+  if (!(decoder instanceof Transform)) throw zstdUnsupported();
   return decoder;
 };
 

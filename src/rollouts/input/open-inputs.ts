@@ -9,7 +9,7 @@ import { getErrorCode, identifyFile, ignoreErrors, unblockOnAbort } from "../../
 import type { Host } from "../../system/host.ts";
 import { adviseSkipped } from "../rules/input-rules.ts";
 import { Problems } from "../rules/problems.ts";
-import { findDecompressor, ZstdUnsupported } from "./decompress.ts";
+import { findDecompressor } from "./decompress.ts";
 import { duplicateStdin, inputMissing, UnusableInput } from "./failures.ts";
 import { listFolder, type SkippedFile } from "./list-folder.ts";
 import { isRemote, plainUrl, reportEmptyFolders, tryStat } from "./names.ts";
@@ -97,11 +97,6 @@ const openInput = async (name: string, options: OpenInputOptions) => {
     const stopWaiting = facts.isFIFO() ? unblockOnAbort(name, host) : undefined;
     return await openStream(name, createReadStream(name), options).finally(stopWaiting);
   } catch (thrown) {
-    if (thrown instanceof ZstdUnsupported)
-      throw new UnusableInput("not-json", {
-        kind: `zstd, which Node ${host.nodeVersion} cannot decompress`,
-        instead: "use Node 22.15, 23.8 or newer, or decompress the file: zstd -d",
-      });
     if (thrown instanceof Failure || thrown instanceof UnusableInput) throw thrown;
     const code = getErrorCode(thrown);
     if (code !== "ENOENT" && code !== "ENOTDIR") throw new UnusableInput("file-unreadable", { code });

@@ -27,7 +27,7 @@ export type SpoolOptions = Readonly<{
 
 /**
  * If the format is unusable, stops after the first bytes, because an endless device could fill the disk.
- * @throws UnusableInput; ZstdUnsupported; Failure `spool-failed`; errors of the signal and stream
+ * @throws UnusableInput; Failure `spool-failed`; errors of the signal and stream
  */
 export const spoolStream = async (stream: Readable, { host, maxUnpackedBytes }: SpoolOptions): Promise<Bytes> => {
   const spool = await openSpool(host);
