@@ -36,7 +36,11 @@ export const openRows = async ({ name, bytes }: Source, options: RowOptions): Pr
     throw decompressedTooLarge(limit, options.maxUnpackedBytes, "parquet");
   const ranges = listRanges(groups);
   const columns = options.columns?.filter((column) => schema.some((element) => element.name === column));
-  const rows = new LoadedRows(name, { bytes, metadata, columns });
+  const labelOf = (row: number) => `${name}#row ${row + 1}`;
+  const rows = openLoader({ bytes, metadata, columns }, labelOf);
+  const toRecords = function* ({ start, end }: RowRange) {
+    for (let row = start; row < end; row++) yield rows.toRecord(row);
+  };
   let damage: { record: RawRecord; from: number } | undefined;
   return {
     async readFirst() {
@@ -50,20 +54,21 @@ export const openRows = async ({ name, bytes }: Source, options: RowOptions): Pr
         const why = await rows.load(range);
         options.signal.throwIfAborted();
         // `total_byte_size` counts a repeated text once.
-        for (const row of rows.loaded?.rows ?? []) total += minJsonBytesOf(row);
+        for (const row of rows.getLoaded()?.rows ?? []) total += minJsonBytesOf(row);
         const defect = why ?? (total > limit ? `its rows decompress to more than ${formatMiB(limit)}` : undefined);
         damage = defect ? { record: toDefectRecord(defect), from: range.start } : undefined;
         if (damage) return yield [damage.record];
-        yield rows.toRecords(range);
+        yield toRecords(range);
       }
     },
     async reread(position) {
       if (position === damage?.from) return damage.record;
       const has = ({ start, end }: RowRange) => start <= position && position < end;
-      const range = rows.loaded && has(rows.loaded.range) ? rows.loaded.range : ranges.find(has);
+      const last = rows.getLoaded()?.range;
+      const range = last && has(last) ? last : ranges.find(has);
       return !range || (await rows.load(range)) ? undefined : rows.toRecord(position);
     },
-    locate: (position) => ({ label: position === damage?.from ? name : rows.labelOf(position), line: 1 }),
+    locate: (position) => ({ label: position === damage?.from ? name : labelOf(position), line: 1 }),
   };
 };
 
@@ -76,54 +81,40 @@ const listRanges = (groups: readonly hyparquet.RowGroup[]) => {
   });
 };
 
-class LoadedRows {
-  readonly #name: string;
-  readonly #file: RowFile;
-  readonly #texts: readonly string[];
-  loaded: { range: RowRange; rows: readonly unknown[] } | undefined;
-
-  constructor(name: string, file: RowFile) {
-    this.#name = name;
-    this.#file = file;
-    const columns = hyparquet.parquetSchema(file.metadata).children;
-    this.#texts = columns.filter(hasOnlyTexts).map(({ element }) => element.name);
-  }
-
-  /** Returns the defect of unreadable rows. */
-  async load(range: RowRange) {
-    const loaded = this.loaded?.range;
-    if (loaded && loaded.start <= range.start && range.end <= loaded.end) return undefined;
-    this.loaded = undefined;
-    try {
-      await checkPages(this.#file, range.group);
-      this.loaded = { range, rows: await readRows(this.#file, range) };
-      return undefined;
-    } catch (thrown) {
-      return toReason(thrown);
-    }
-  }
-
-  labelOf = (row: number) => `${this.#name}#row ${row + 1}`;
-
-  *toRecords({ start, end }: RowRange) {
-    for (let row = start; row < end; row++) yield this.toRecord(row);
-  }
-
-  toRecord(row: number) {
-    const values = this.loaded?.rows[row - this.loaded.range.start];
-    const columns = isObject(values) ? values : {};
-    return {
-      line: 1,
-      start: 0,
-      label: this.labelOf(row),
-      columns,
-      invalidText: this.#texts.find((name) => hasBytes(columns[name])),
-      get bytes() {
-        return Buffer.from(valueToJson(columns) ?? "null");
-      },
-    };
-  }
-}
+/** Reads rows, and keeps those that it read last. */
+const openLoader = (file: RowFile, labelOf: (row: number) => string) => {
+  const texts = hyparquet.parquetSchema(file.metadata).children.filter(hasOnlyTexts);
+  let loaded: { range: RowRange; rows: readonly unknown[] } | undefined;
+  return {
+    getLoaded: () => loaded,
+    /** Returns the defect of unreadable rows. */
+    async load(range: RowRange) {
+      if (loaded && loaded.range.start <= range.start && range.end <= loaded.range.end) return undefined;
+      loaded = undefined;
+      try {
+        await checkPages(file, range.group);
+        loaded = { range, rows: await readRows(file, range) };
+        return undefined;
+      } catch (thrown) {
+        return toReason(thrown);
+      }
+    },
+    toRecord(row: number) {
+      const values = loaded?.rows[row - loaded.range.start];
+      const columns = isObject(values) ? values : {};
+      return {
+        line: 1,
+        start: 0,
+        label: labelOf(row),
+        columns,
+        invalidText: texts.find(({ element }) => hasBytes(columns[element.name]))?.element.name,
+        get bytes() {
+          return Buffer.from(valueToJson(columns) ?? "null");
+        },
+      };
+    },
+  };
+};
 
 /** True if all bytes in the column are declared as text. */
 const hasOnlyTexts = ({ element, children }: hyparquet.SchemaTree): boolean => {
