@@ -97,15 +97,6 @@ type TrajectoryColumn = PageColumn<TrajectorySummary> & {
   value: (member: TrajectorySummary) => number | boolean | string | null | undefined;
 };
 
-const finishCell = {
-  class: "",
-  cell: (member: TrajectorySummary) => (
-    <span class={numbers.isTruncated(member) ? "trouble" : ""}>
-      {member.facts ? (member.facts.finish_reason ?? "not recorded") : ""}
-    </span>
-  ),
-};
-
 const useSortedTrajectories = ({ members, findings }: GroupDetail) => {
   const link = useLink();
   const [chosen, setChosen] = useState(chosenOrder);
@@ -120,12 +111,9 @@ const useSortedTrajectories = ({ members, findings }: GroupDetail) => {
   const advantageOf = (member: TrajectorySummary) => member.facts?.advantage;
   const problemsOf = ({ at }: TrajectorySummary) => listFindings({ findings }, at).length;
   const linkTo = ({ at }: TrajectorySummary) => <a href={link({ trajectory: at + 1 })}>trajectory {at + 1}</a>;
-  const factColumn = (name: string): TrajectoryColumn => ({
-    ...column(name, (member) => numbers.listFacts(member)[name]),
-    ...(name === "finish reason" && finishCell),
-  });
-  const factNames = Object.keys(members[0] ? numbers.listFacts(members[0]) : {});
-  const facts = factNames.filter((name) => members.some((member) => numbers.listFacts(member)[name])).map(factColumn);
+  const facts = Object.keys(members[0] ? numbers.listFacts(members[0]) : {})
+    .filter((name) => members.some((member) => numbers.listFacts(member)[name]))
+    .map((name) => column(name, (member) => numbers.listFacts(member)[name]));
   const files = members.map(({ position }) => position.file);
   const fileOf = ({ position }: TrajectorySummary) => position.file.slice(commonFolder(files).length);
   const known: readonly TrajectoryColumn[] = [
