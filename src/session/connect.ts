@@ -109,10 +109,5 @@ const createResolver = async (settings: Settings, identifyStore: () => Promise<s
   return (model: string) => `${address}${fillPath(logTrajectories.path, { model_id: model })}`;
 };
 
-/** The words of the command that reads a call. */
-export const listCallArgs = (id: string, flags: GlobalFlags) => {
-  return ["call", "read", id, ...toOptionArgs({ project: flags.project }), ...listServiceArgs(flags)];
-};
-
 export const listServiceArgs = ({ local, profile, base_url, log_base_url, insecure_http }: GlobalFlags) =>
   toOptionArgs({ local, profile, base_url, log_base_url, insecure_http });

@@ -9,7 +9,7 @@ import type { LogPolicy, SendProgress } from "../../logging/send/policy.ts";
 import { composeDocument, type DescribedDocument, formatUnreadable, printFacts, toFacts } from "../../output/list.ts";
 import type { Meter } from "../../output/progress.ts";
 import type { Screen } from "../../output/screen.ts";
-import { formatRetry, listCallArgs } from "../../session/connect.ts";
+import { formatRetry, listServiceArgs } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import type { Settings } from "../../settings/read.ts";
 import { pluralize, toFileArg, toOptionArgs } from "../../text/sentences.ts";
@@ -144,7 +144,8 @@ const toPlannedFacts = ({ planned }: LogResult, target: PlanTarget | undefined) 
 
 const toNextCommandFacts = ({ context: { flags }, settings }: LogRun, { sent: { firstCall } }: LogResult) => {
   if (firstCall === undefined || settings.get("project") === undefined) return [];
-  return toFacts({ next: formatOwnCommand(listCallArgs(firstCall, flags)) });
+  const options = [...toOptionArgs({ project: flags.project }), ...listServiceArgs(flags)];
+  return toFacts({ next: formatOwnCommand(["call", "read", firstCall, ...options]) });
 };
 
 /** Returns the failure of the run, with the command that continues its work. */

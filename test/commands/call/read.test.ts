@@ -82,50 +82,31 @@ describe("rollcall call read", () => {
     expect(asked).toBeLessThan(50);
   });
 
-  it("prints the calls requested before a 401, names the refused call, and requests no more calls", async () => {
-    let tell: (response: ServerResponse) => void = () => undefined;
-    const asked = new Promise<ServerResponse>((resolve) => {
-      tell = resolve;
-    });
-    const expired: Exchange = { when: asksFor("b"), answer: (_, response) => tell(response) };
-    const others = [..."acdefgh"].map((id): Exchange => {
-      const answer = async (_: RecordedRequest, response: ServerResponse) => {
-        const refusal = await asked;
-        // rollcall closes the connection once it has read the refusal.
-        refusal.socket?.once("close", () => response.end(`{"call":{"id":"${id}"}}`));
-        if (id === "h") refusal.writeHead(401, { connection: "close" }).end('{"reason":"expired"}');
-      };
-      return { when: asksFor(id), answer };
-    });
-    const { read } = await service([expired, ...others]);
-    const { code, stdout, stderr } = await read([..."abcdefghij", "--json"]);
-    const ids = JSON.parse(stdout).calls.map(({ id }: { id: string }) => id);
-    expect([code, ids.join("")]).toEqual([4, "acdefgh"]);
-    expect(JSON.parse(stderr).error.message).toMatch(
-      /^cannot read 1 of the first 8 calls: b \(.*\(401\): expired\), so rollcall stopped$/,
-    );
-  });
-
   it.each([
-    ["eight failures", "eeeeeeee", /^cannot read 8 of the first 8 calls: .*, so rollcall stopped$/],
-    ["a call between them", "eeeeeeeceeeeeee", /^cannot read 14 of 15 calls: .*\)$/],
-    ["missing calls", "nnnnnnnnn", /^cannot find 9 of 9 calls in /],
-  ])("stops after eight failures in a row that are about the service: %s", async (_, replies, says) => {
-    const toAnswer = (reply: string) =>
-      reply === "e" ? json({ reason: "down" }, 500) : json({ call: reply === "c" ? {} : null });
+    ["cr", 4, 1, /^cannot read call `id-1`: the service refused the key/],
+    ["ccec", 5, 2, /^cannot read call `id-2`: the service answered 500/],
+    ["ncnn", 9, 1, /^cannot find 3 of 4 calls in project/],
+  ])("prints the calls before a failure, and continues after missing calls: %s", async (replies, code, count, says) => {
+    const answers: Readonly<Record<string, Exchange["answer"]>> = {
+      c: json({ call: {} }),
+      e: json({ reason: "down" }, 500),
+      n: json({ call: null }),
+      r: json({ reason: "expired" }, 401),
+    };
     const ids = Array.from(replies, (_, at) => `id-${at}`);
-    const answers = Array.from(replies, toAnswer);
-    const { read } = await service(ids.map((id, at) => ({ when: asksFor(id), answer: answers[at] ?? json({}) })));
-    const { stderr } = await read([...ids, "--json", "--max-wait", "0s"]);
-    expect(JSON.parse(stderr).error.message).toMatch(says);
+    const toAnswer = (at: number) => answers[replies.charAt(at)] ?? json({});
+    const { read } = await service(ids.map((id, at) => ({ when: asksFor(id), answer: toAnswer(at) })));
+    const result = await read([...ids, "--json", "--max-wait", "0s"]);
+    expect([result.code, JSON.parse(result.stdout).calls.length]).toEqual([code, count]);
+    expect(JSON.parse(result.stderr).error.message).toMatch(says);
   });
 
-  it("reports a key that the service refuses for every call like a refusal for one call", async () => {
+  it("prints no document if the first call fails", async () => {
     const denied: Exchange = { answer: json({ reason: "no such key" }, 401) };
     const { read } = await service([denied, denied, denied, denied]);
     const { code, stdout, stderr } = await read(["a", "b", "c", "d", "--json"]);
     expect([code, stdout]).toEqual([4, ""]);
-    expect(JSON.parse(stderr).error.message).toMatch(/^the service refused the key from ROLLCALL_API_KEY/);
+    expect(JSON.parse(stderr).error.message).toMatch(/^cannot read call `a`: the service refused the key/);
   });
 
   it("keeps an id whole on a terminal of 40 columns", async () => {

@@ -40,6 +40,6 @@ same command can get further.
 ${codeTopics.map(({ code, exits, about }) => `| ${exits.join(", ")} | ${code === null ? "none" : `\`${code}\``} | ${about} |`).join("\n")}
 
 If several codes apply, 8 wins over 129, 130 and 143. These three win over 7, and 7 wins over the others. \`error.cause\` then has the
-code of the failure that stopped the run. [\`call read\` of several ids](../guide/traced-calls.md#read-many-calls) has its own order. If the next program of a pipe ends early (\`| head\`), a command that
+code of the failure that stopped the run. If the next program of a pipe ends early (\`| head\`), a command that
 changes nothing ends with 0. \`log\` continues and keeps its code.
 `;
