@@ -5,6 +5,7 @@ import { choice, flag, text } from "../cli/kinds.ts";
 import { Failure, type Problem, toFailure } from "../failure.ts";
 import { checkKeys, printDocument, printObjects } from "../output/list.ts";
 import { askForLines } from "../output/prompt.ts";
+import { noteDefects } from "../output/sort-rows.ts";
 import type { KeyColumn } from "../output/views.ts";
 import { checkRequest, openServiceClient } from "../session/connect.ts";
 import type { Context } from "../session/context.ts";
@@ -44,7 +45,7 @@ const login = command({
       username,
       withToken,
       checkTest: async (settings, uses) => {
-        const test = noCheck ? undefined : await findTest(settings, uses);
+        const test = noCheck ? undefined : await findTest(context, settings, uses);
         if (test) await checkRequest(context, settings, test.endpoint, { parameters: {}, isSent: false });
       },
     });
@@ -115,7 +116,7 @@ const testCredential = async (
   settings: Settings,
   uses: readonly CredentialUse[],
 ): Promise<{ state: KeyState; use?: CredentialUse; failure?: Failure }> => {
-  const test = await findTest(settings, uses);
+  const test = await findTest(context, settings, uses);
   if (!test) return { state: "not tested" };
   const { use, send, sendWithoutKey } = test;
   const opening = openServiceClient(context, settings);
@@ -135,14 +136,16 @@ const testCredential = async (
 };
 
 /** Returns the request that tests the key of one of the uses. */
-const findTest = async (settings: Settings, uses: readonly CredentialUse[]) => {
+const findTest = async ({ screen }: Context, settings: Settings, uses: readonly CredentialUse[]) => {
   const project = settings.get("project");
   const use = uses.find((each) => each === "inference" || (each === "calls" && project !== undefined));
   if (use === undefined) return undefined;
   const parameters = {};
   if (use === "inference") {
     const { listModels: endpoint } = await import("../wire/contract/reads.ts");
-    return { use, endpoint, send: (client: Client) => client.send(endpoint, { parameters, body: undefined }) };
+    const send = async (client: Client) =>
+      noteDefects(screen, await client.send(endpoint, { parameters, body: undefined }), "the list of models");
+    return { use, endpoint, send };
   }
   const { readCall: endpoint } = await import("../wire/contract/reads.ts");
   // No call has this id, so the request only tests the credential.

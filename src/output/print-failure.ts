@@ -55,7 +55,7 @@ const toFailureJson = ({ cleaner }: Screen, failure: Failure) => {
     retryable: failure.retryable,
     cause: stoppedBy,
     hint: hint && nameProgram(hint),
-    where,
+    where: where && Object.keys(where).length > 0 ? where : undefined,
     http: http && { ...http, said: http.said && shorten(http.said) },
     problems: problems?.length ? problems.slice(0, maxProblems).map(toProblemDocument) : undefined,
     next,

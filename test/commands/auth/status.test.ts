@@ -57,4 +57,11 @@ describe("rollcall auth status", () => {
     expect((await auth("status --check -o tsv --fields check --for calls")).stdout).toBe(`${state}\n`);
     expect(server.received.map(({ headers }) => "authorization" in headers)).toEqual([true, false]);
   });
+
+  it("prints a notice with --check if the list of models is incomplete", async () => {
+    const { auth, site } = await openHome([{ answer: json({ object: "list", data: [], has_more: true }) }]);
+    await auth(`login --with-token --no-check ${site}`, { stdin: key });
+    const { stderr } = await auth("status --check --for inference");
+    expect(stderr).toContain("the list of models is incomplete: the service sent only a part of it (has_more)");
+  });
 });
