@@ -17,7 +17,6 @@ import { checkReport } from "../../session/output-files.ts";
 import { adviseToCheck, explainWithExcerpts, noteWarnings, skipInvalidGroups } from "../../session/print-problems.ts";
 import { attachDataset, openRollouts } from "../../session/read-rollouts.ts";
 import { conflictingOptions } from "../../system/failures.ts";
-import { listByKey } from "../../text/lists.ts";
 import { formatInputName, formatList, pluralize, toFileArg } from "../../text/sentences.ts";
 import { formatOwnCommand } from "../../text/shell-words.ts";
 import { formatForDisplay } from "../../text/units.ts";
@@ -76,7 +75,6 @@ export const printComparison = async (context: Context, typed: CompareOptions) =
   if (typed.exitCode) requireEqual(document, typed);
 };
 
-const sides = ["a", "b"] as const;
 type Datasets = Readonly<Record<"a" | "b", Dataset>>;
 
 /** @throws Failure `key-missing` */
@@ -96,15 +94,12 @@ const readBoth = async (context: Context, typed: CompareOptions): Promise<Datase
 
 /** Names the formats. The other notes of an input are those of `check`. */
 const noteFormats = (screen: Screen, datasets: Datasets, typed: CompareOptions) => {
-  const sidesByFormat = listByKey(sides, (side) => {
+  const read = (["a", "b"] as const).flatMap((side) => {
     const formats = datasets[side].conversion?.formats ?? [];
-    return formats.map(({ format }) => `${format.title} (--from ${format.name})`).join(" and ");
+    const titles = formats.map(({ format }) => `${format.title} (--from ${format.name})`);
+    return titles.length === 0 ? [] : `${formatInputName(typed[side])} was read as ${titles.join(" and ")}`;
   });
-  const known = Array.from(sidesByFormat, ([format, [first, second]]) => {
-    const names = [first, second].flatMap((side) => (side ? formatInputName(typed[side]) : []));
-    return format && `${names.join(" and ")} ${second ? "were" : "was"} read as ${format}`;
-  }).filter(Boolean);
-  if (known.length > 0) screen.notice(known.join(", and "));
+  if (read.length > 0) screen.notice(read.join(", and "));
 };
 
 /** Returns the options of a command for one input. */
