@@ -7,7 +7,7 @@ import type { Screen } from "./screen.ts";
 
 /** Asks at a terminal. Returns all lines that were pasted together; undefined at the end of input. */
 export const askForLines = async (host: Host, label: string, isHidden: boolean) => {
-  const { stdin, stderr, signal, terminal } = host;
+  const { stdin, stderr, signal } = host;
   const lines: string[] = [];
   try {
     signal.throwIfAborted();
@@ -16,7 +16,7 @@ export const askForLines = async (host: Host, label: string, isHidden: boolean) 
     const output = new Writable({ write: (_chunk, _encoding, done) => done() });
     // The reader must hide text that people type before the label appears.
     const reader = createInterface({ input: stdin, output, terminal: isHidden, historySize: 0, signal });
-    stderr.write(foldPrompt(label, terminal.columns));
+    stderr.write(label);
     try {
       await new Promise<void>((resolve, reject) => {
         reader.on("line", (line) => {
@@ -38,10 +38,6 @@ export const askForLines = async (host: Host, label: string, isHidden: boolean) 
     if (isHidden || lines.length === 0) stderr.write("\n");
   }
 };
-
-/** A terminal would fold inside words. */
-const foldPrompt = (label: string, columns: number) =>
-  label.replace(new RegExp(`(?=.{${columns + 1}})(.{1,${Math.max(1, columns)}}) (?=\\S)`, "g"), "$1\n");
 
 /** @param action such as "delete the profile work". @throws Failure `not-confirmed` */
 export const requireConfirmation = async (

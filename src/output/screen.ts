@@ -171,8 +171,8 @@ export class Screen {
   startMeter = () => {
     const { elapsed } = this.host;
     const format = this.#canSpin ? "bar" : this.#isInBuild && !this.#isQuiet ? "lines" : "none";
-    const line = (text: string) => void this.writeError((paint) => `${paint("faint", this.cleaner.text(text))}\n`);
-    return progress.openMeter({ format, elapsed, columns: this.#labelColumns, spinner: this.#startSpinner, line });
+    const options = { format, elapsed, columns: this.#labelColumns, spinner: this.#startSpinner } as const;
+    return progress.openMeter({ ...options, line: this.trace });
   };
 
   print = async (pieces: Pieces, kind: OutputKind) => {

@@ -38,17 +38,6 @@ describe("askForLines", () => {
     await expect(askForLines(typing("one\u0003"), "key: ", true)).rejects.toMatchObject(stopped);
   });
 
-  it.each([
-    [17, "one two (three)? "],
-    [12, "one two\n(three)? "],
-    [7, "one two\n(three)? "],
-    [3, "one\ntwo\n(three)? "],
-  ])("folds its question between words of a terminal with %d columns", async (columns, label) => {
-    const host = typing("a\n", { columns });
-    await askForLines(host, "one two (three)? ", false);
-    expect(host.said()).toBe(label);
-  });
-
   it("asks nothing after the end of the input or a signal", async () => {
     const host = typing("");
     host.stdin.end();

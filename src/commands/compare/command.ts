@@ -1,7 +1,6 @@
 import { command } from "../../cli/command.ts";
 import { flag, inGroup, needing, required, text, type Values, withDefault } from "../../cli/kinds.ts";
 import * as inputs from "../../session/options.ts";
-import { limitOption } from "../../session/options.ts";
 
 const args = {
   a: required(text("file or folder of the first run", "file")),
@@ -18,7 +17,7 @@ const options = {
   }),
   ...inputs.solvedOptions,
   ...inputs.statisticsOptions,
-  limit: withDefault(limitOption, "10"),
+  limit: withDefault(inputs.limitOption, "10"),
   report: inputs.reportOption,
   ...inputs.formatOptions,
   ...inputs.strictnessOptions,

@@ -10,12 +10,8 @@ const args = {
   file: inputs.trajectoryFiles,
 };
 
-const stopOrSkip = ["stop", "skip"] as const;
-const inputOptions = {
-  ...inputs.formatOptions,
-};
 /** `--follow` has its own check of `--from`. */
-const wholeFileOptions = Object.keys(inputOptions).filter((name) => name !== "from");
+const wholeFileOptions = Object.keys(inputs.formatOptions).filter((name) => name !== "from");
 
 const options = {
   split: cli.text("data split, such as train (required unless the settings or the input contain it)", "name"),
@@ -35,7 +31,7 @@ const options = {
     "on-invalid": cli.withDefault(
       cli.choice(
         "stop: send nothing if a group is invalid; skip: write invalid groups to the rejects file, and send the others",
-        stopOrSkip,
+        ["stop", "skip"],
       ),
       "stop",
     ),
@@ -82,7 +78,7 @@ const options = {
       ),
     }),
   }),
-  ...inputOptions,
+  ...inputs.formatOptions,
   ...inputs.strictnessOptions,
 };
 

@@ -1,7 +1,6 @@
 import { command } from "../../cli/command.ts";
 import { choice, needing, text, type Values } from "../../cli/kinds.ts";
 import * as inputs from "../../session/options.ts";
-import { orderOptions } from "../../session/options.ts";
 
 const args = { file: inputs.trajectoryFiles };
 const options = {
@@ -13,7 +12,7 @@ const options = {
     ...choice("print a row for each group or trajectory", ["group", "trajectory"]),
     conflicts: { by: "a row has no result for other rows" },
   },
-  ...needing("each|by", orderOptions),
+  ...needing("each|by", inputs.orderOptions),
   ...inputs.formatOptions,
   ...inputs.strictnessOptions,
 };
