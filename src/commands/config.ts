@@ -35,11 +35,7 @@ const list = command({
       member: "settings",
       columns: [
         { name: "name", heading: "setting", rank: 0 },
-        {
-          name: "value",
-          rank: 0,
-          tag: ({ problem }) => (problem === null ? undefined : { text: "invalid", tone: "bad" }),
-        },
+        { name: "value", rank: 0 },
         { name: "source", rank: 2 },
         { name: "from", rank: 3 },
       ],

@@ -142,12 +142,7 @@ type EntryColumn = KeyColumn<ReturnType<typeof toEntryDocument>>;
 
 const listEntryColumns = ({ format }: Screen): readonly EntryColumn[] => [
   { name: "id", rank: 0 },
-  {
-    name: "state",
-    rank: 0,
-    cell: ({ state }) => formatState(state),
-    tag: ({ state }) => (state === "unknown" ? { text: "(resolve)", tone: "warning" } : undefined),
-  },
+  { name: "state", rank: 0, cell: ({ state }) => formatState(state) },
   { name: "groups", rank: 2, align: "right" },
   {
     name: "last_tried",
