@@ -52,24 +52,21 @@ const formatAnnotations = (report: BuildReport, clean: TextCleaner) => {
   const { problems } = report;
   const escapeValue = (value: string | number) => String(value).replaceAll(/[%\r\n:,]/g, encodeURIComponent);
   const annotated = new Map<string, number>();
-  const files = new Set<string>();
-  // Each file has an annotation of each severity that its problems have.
   const chosen = problems.flatMap((problem) => {
     const rank = annotated.get(problem.rule) ?? 0;
-    const file = `${problem.severity} ${problem.file}`;
-    if (rank >= maxAnnotationsPerRule && files.has(file)) return [];
+    if (rank >= maxAnnotationsPerRule) return [];
     annotated.set(problem.rule, rank + 1);
-    files.add(file);
     return { problem, rank };
   });
   const sorted = chosen.sort(
     (a, b) => Number(isError(b.problem)) - Number(isError(a.problem)) || Math.sign(a.rank) - Math.sign(b.rank),
   );
   const lines = sorted.map(({ problem }) => {
-    const { file, line, column: col, severity, rule: title } = problem;
+    const { file, line, column: col, severity, rule: title, message, advice = "" } = problem;
+    const text = [message, nameProgram(advice)].filter(Boolean).join("\n");
     const properties = Object.entries({ file: file && clean(file), line, col, title });
     const pairs = properties.flatMap(([name, value]) => (value === undefined ? [] : `${name}=${escapeValue(value)}`));
-    return `::${severity} ${pairs.join(",")}::${escapeData(clean(formatProblem(problem)))}\n`;
+    return `::${severity} ${pairs.join(",")}::${escapeData(clean(text))}\n`;
   });
   const left = Array.from(countByRule(report), ([rule, count]) => {
     const hidden = count - (annotated.get(rule) ?? 0);
@@ -91,8 +88,6 @@ const annotateResult = ({ title, result }: BuildReport, clean: TextCleaner) => {
   if (!result) return "";
   return `::${result.isFailure ? "error" : "notice"} title=${title}::${escapeData(clean(result.text))}\n`;
 };
-
-const formatProblem = ({ message, advice = "" }: Problem) => [message, nameProgram(advice)].filter(Boolean).join("\n");
 
 const maxInputs = 5;
 
