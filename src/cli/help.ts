@@ -53,7 +53,9 @@ export const formatShortHelp = (command: Command, columns = screenColumns) => {
   const { about, args, options, usual } = command;
   const isRoot = command.words === "";
   const [[, ungrouped] = ["", []], ...grouped] = listGroups(options);
-  const shown = usual ? Object.keys(usual).flatMap((name) => toEntry(name, options)) : ungrouped;
+  const shown = usual
+    ? Object.keys(usual).flatMap((name) => (options[name] ? [[name, options[name]] as const] : []))
+    : ungrouped;
   const groups = isRoot || usual ? [] : formatNames(grouped, width);
   const argItems = Object.entries(args).map((entry): Item => {
     const [name, about] = toArgumentItem(entry);
@@ -76,11 +78,6 @@ export const formatShortHelp = (command: Command, columns = screenColumns) => {
   };
   while (groups.length > 0 && countLines(layOut()) > screenLines) groups.pop();
   return layOut();
-};
-
-const toEntry = (name: string, options: OptionKinds) => {
-  const kind = options[name];
-  return kind ? [[name, kind] as const] : [];
 };
 
 /** Lists only the names of grouped options. */
@@ -126,6 +123,7 @@ export const formatFullHelp = (command: Command, root: Command, columns: number)
   const width = Math.min(screenColumns, columns);
   const section = (title: string, items: readonly Item[]) =>
     items.length === 0 ? "" : [`${title}:`, ...formatItems(items, width)].join("\n");
+  const globalNames = Object.keys(root.options).map((name) => `--${name}`);
   const parts = [
     wrap(`${capitalize(command.about).replace(/\.$/, "")}.`, width),
     wrap(`Usage: ${commands.formatUsage(command)}`, width),
@@ -138,12 +136,7 @@ export const formatFullHelp = (command: Command, root: Command, columns: number)
       section(name === "" ? "Options" : capitalize(name), options.map(toOptionItem)),
     ),
     formatExamples(command),
-    command === root ? "" : wrap(`Global options (rollcall --help): ${nameOptions(root)}`, width),
+    command === root ? "" : wrap(`Global options (rollcall --help): ${globalNames.join(", ")}`, width),
   ];
   return `${parts.filter(Boolean).join("\n\n")}\n`;
 };
-
-const nameOptions = ({ options }: Command) =>
-  Object.keys(options)
-    .map((name) => `--${name}`)
-    .join(", ");

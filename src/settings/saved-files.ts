@@ -122,7 +122,8 @@ export const changeSaved = async (host: Host, kind: SavedKind, change: (profiles
       change(changed);
       // Empty profiles stay in the settings, but not in the credentials.
       const kept = [...changed].filter(([, saved]) => kind === "settings" || Object.keys(saved).length > 0);
-      const target = findTarget(file);
+      // A link stays, and the file that it names is replaced.
+      const target = fs.existsSync(file) ? fs.realpathSync(file) : file;
       removeLeftovers(target);
       await writeSaved(target, { ...otherMembers, profiles: Object.fromEntries(kept) });
     } finally {
@@ -135,9 +136,6 @@ export const changeSaved = async (host: Host, kind: SavedKind, change: (profiles
   }
   return file;
 };
-
-/** Returns the file that a link names. */
-const findTarget = (file: string) => (fs.existsSync(file) ? fs.realpathSync(file) : file);
 
 /** Removes the files of killed processes, because this process has the lock and could read the file. */
 const removeLeftovers = (target: string) => {
