@@ -175,6 +175,10 @@ const TrajectoryColumn = ({ detail, member, isShown }: ColumnProps) => {
   const findings = listFindings(detail, at);
   const [isRequested, setRequested] = useState(isShown);
   useEffect(() => setRequested(isRequested || isShown), [isShown]);
+  const show = ({ currentTarget }: { currentTarget: HTMLElement }) => {
+    currentTarget.closest("section")?.focus();
+    setRequested(true);
+  };
   const { value, error, parsed } = useRankedTrajectory(isRequested ? member : undefined);
   const turns = useMemo(() => parsed?.turns(common), [parsed]);
   return (
@@ -184,24 +188,16 @@ const TrajectoryColumn = ({ detail, member, isShown }: ColumnProps) => {
         <span class="quiet">{numbers.formatAdvantage(facts?.advantage)}</span>{" "}
         {numbers.isTruncated(member) && <numbers.Truncated />}
       </h2>
-      {!isRequested && <ShowButton name={name} request={() => setRequested(true)} />}
+      {!isRequested && (
+        <button type="button" aria-label={`show ${name}`} onClick={show}>
+          show
+        </button>
+      )}
       <ProblemList findings={findings.filter(({ message_at }) => message_at === null)} />
       {isRequested && value === undefined && <PendingAnswer error={error} />}
       {value !== undefined && turns === undefined && <LongText text={value} kind="raw" />}
       {turns && common > 0 && common === messages && <p class="parts">ends here</p>}
       {turns && <Conversation trajectory={at + 1} turns={turns} findings={findings} />}
     </section>
-  );
-};
-
-const ShowButton = ({ name, request }: { name: string; request: () => void }) => {
-  const show = ({ currentTarget }: { currentTarget: HTMLElement }) => {
-    currentTarget.closest("section")?.focus();
-    request();
-  };
-  return (
-    <button type="button" aria-label={`show ${name}`} onClick={show}>
-      show
-    </button>
   );
 };
