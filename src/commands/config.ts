@@ -35,7 +35,11 @@ const list = command({
       member: "settings",
       columns: [
         { name: "name", heading: "setting", rank: 0 },
-        { name: "value", rank: 0 },
+        {
+          name: "value",
+          rank: 0,
+          tag: ({ problem }) => (problem === null ? undefined : { text: "invalid", tone: "bad" }),
+        },
         { name: "source", rank: 2 },
         { name: "from", rank: 3 },
       ],

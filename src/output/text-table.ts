@@ -2,7 +2,7 @@
 import Table from "cli-table3";
 import { formatRounded, parseDecimal } from "../text/units.ts";
 import type { TextCleaner } from "./cleaner.ts";
-import type { Paint, ShownColumn } from "./views.ts";
+import type { CellTag, Paint, ShownColumn } from "./views.ts";
 import { truncate, widthOf } from "./width.ts";
 
 type TableView<Row> = Readonly<{
@@ -18,6 +18,7 @@ const minWholeShare = 0.9;
 const minTextWidth = 12;
 /** People type the names in the first column. */
 const minNameWidth = 24;
+const minTaggedWidth = 8;
 
 const gap = "  ";
 
@@ -40,15 +41,16 @@ const measureColumn = <Row>(
   rows: readonly Row[],
   { clean, isFirst }: { clean: TextCleaner; isFirst: boolean },
 ) => {
-  const { name, heading, align, rank, isRounded, cell } = column;
+  const { name, heading, align, rank, isRounded, cell, tag } = column;
   const texts = rows.map((row, position) => {
     const text = clean(cell(row, position));
     const decimal = isRounded ? parseDecimal(text) : undefined;
     return decimal ? formatRounded(decimal) : text;
   });
   const cells = align === "decimal" ? alignPoints(texts) : texts;
+  const tags = rows.map((row) => tag?.(row));
   const headings = heading.split("\n").map(clean);
-  const widths = cells.map(widthOf).sort((a, b) => a - b);
+  const widths = cells.map((text, at) => widthOf(text) + measureTag(tags[at])).sort((a, b) => a - b);
   const headingWidth = Math.max(...headings.map(widthOf));
   const full = Math.max(headingWidth, widths.at(-1) ?? 0);
   const usual = widths[Math.ceil(minWholeShare * (widths.length - 1))] ?? 0;
@@ -57,8 +59,10 @@ const measureColumn = <Row>(
   const [preferred, min] = isNumber
     ? [full, full]
     : [Math.max(headingWidth, usual), Math.min(full, isFirst ? minNameWidth : minTextWidth)];
-  return { name, rank, headings, cells, isNumber, full, preferred, min };
+  return { name, rank, headings, cells, tags, isNumber, full, preferred, min };
 };
+
+const measureTag = (tag: CellTag | undefined) => (tag ? widthOf(tag.text) + 1 : 0);
 
 const alignPoints = (cells: readonly string[]) => {
   const fractions = cells.map((cell) => /^-?\d+(\.\d+)?$/.exec(cell) && cell.length - `${cell}.`.indexOf("."));
@@ -92,11 +96,20 @@ function* formatTable(columns: readonly TableColumn[], width: number, paint: Pai
   const count = columns[0]?.cells.length ?? 0;
   for (let from = 0; from < count; from += rowsPerPiece) {
     const rows = Array.from({ length: Math.min(rowsPerPiece, count - from) }, (_, row) =>
-      columns.map(({ cells }, at) => truncate(cells[from + row] ?? "", widths[at] ?? 0)),
+      columns.map(({ cells, tags }, at) =>
+        formatCell(cells[from + row] ?? "", tags[from + row], widths[at] ?? 0, paint),
+      ),
     );
     yield drawRows(columns, widths, rows);
   }
 }
+
+const formatCell = (cell: string, tag: CellTag | undefined, width: number, paint: Paint) => {
+  if (!tag) return truncate(cell, width);
+  const left = width - measureTag(tag);
+  const text = left >= minTaggedWidth ? truncate(cell, left) : cell;
+  return paint(tag.tone, truncate(`${text} ${tag.text}`, width));
+};
 
 const shrinkWidths = (columns: readonly TableColumn[], width: number) => {
   const widths = columns.map(({ full }) => Math.min(full, width));
@@ -127,10 +140,11 @@ const maxCellWidth = 1000;
 
 function* toSections(columns: readonly TableColumn[], width: number) {
   for (const row of columns[0]?.cells.keys() ?? []) {
-    const [first, ...others] = columns.map(({ headings, cells }) => ({
-      label: truncate(headings.join(" "), width - gap.length),
-      text: truncate(cells[row]?.trimEnd() ?? "", maxCellWidth),
-    }));
+    const [first, ...others] = columns.map(({ headings, cells, tags }) => {
+      const tag = tags[row];
+      const texts = [truncate(cells[row]?.trimEnd() ?? "", maxCellWidth), tag?.text ?? ""].filter(Boolean);
+      return { label: truncate(headings.join(" "), width - gap.length), text: texts.join(" "), tone: tag?.tone };
+    });
     const lines = others.filter(({ text }) => text !== "");
     yield { title: first?.text ?? "", ...(lines.length > 0 && { lines }) };
   }

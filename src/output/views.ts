@@ -8,6 +8,11 @@ export type Tone = "good" | "bad" | "warning" | "faint" | "strong";
 export type Paint = (tone: Tone | undefined, text: string) => string;
 export const plainPaint: Paint = (_, text) => text;
 
+export type CellTag = Readonly<{
+  text: string;
+  tone: Tone;
+}>;
+
 /** Returns the value in JSON with all digits, and the items of lists joined (default: by `;`). */
 export type SpelledValue = (separator?: string) => string;
 
@@ -30,6 +35,7 @@ export type Column<Row> = Readonly<{
   isRounded?: boolean;
   /** True if the cells show JSON. */
   isFreeForm?: boolean;
+  tag?: (row: Row) => CellTag | undefined;
 }>;
 
 /** A column that names a key of the row, or computes its value or cells. */

@@ -42,7 +42,7 @@ export const isDateTime = (text: string) => {
 
 /** The last millisecond of the year 9999. */
 const maxMs = Date.UTC(10_000, 0) - 1;
-const utcDay = (ms: number) => new Date(Math.min(ms, maxMs)).toISOString().slice(0, 10);
+export const utcDay = (ms: number) => new Date(Math.min(ms, maxMs)).toISOString().slice(0, 10);
 
 /** Earlier numbers are rather years, or days as `20260131`. */
 const firstSeconds = Date.UTC(2000, 0) / 1000;

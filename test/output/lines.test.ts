@@ -59,9 +59,10 @@ describe("tsv", () => {
 
   it("has no color, even if color is forced", async () => {
     const host = testHost({ env: { FORCE_COLOR: "1" } });
+    const marked = { ...column("id"), tag: () => ({ text: "past", tone: "bad" as const }) };
     const printed = { document: toRawJson({ data: [{ id: "a" }] }), member: "data" };
     await printList(screenOn(host), {
-      columns: [column("id")],
+      columns: [marked],
       rows: [{ id: "a" }],
       json: printed,
     });

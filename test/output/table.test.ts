@@ -65,6 +65,19 @@ describe("a table", () => {
     expect(lines[1]).toBe(`${"a".repeat(20)}  ${"b".repeat(12)}…  ${"c".repeat(12)}…`);
   });
 
+  it("truncates a text before its tag, unless this leaves less than 8 columns", async () => {
+    const columns = [columnAt(0, { tag: () => ({ text: "past", tone: "bad" }) })];
+    const last = async (width: number) => (await drawn(columns, [["abcdefghijklmno"]], { width })).at(-1);
+    expect([await last(13), await last(12)]).toEqual(["abcdefg… past", "abcdefghijk…"]);
+  });
+
+  it("shows the tag of each row of a long list", async () => {
+    const tag = ([name]: Row) => (name === "model-120" ? ({ text: "past", tone: "bad" } as const) : undefined);
+    const rows = Array.from({ length: 130 }, (_, at) => [`model-${at}`, "x"]);
+    const lines = await drawn([columnAt(0, { tag }), columnAt(1)], rows, { width: 80 });
+    expect(lines.filter((line) => line.includes("past"))).toEqual([expect.stringMatching(/^model-120 past +x$/)]);
+  });
+
   itHolds(
     "fits the terminal for any text",
     fc.asyncProperty(
@@ -74,7 +87,7 @@ describe("a table", () => {
       fc.array(fc.constantFrom("left", "right", "decimal"), { minLength: 5, maxLength: 5 }),
       fc.boolean(),
       async (width, rows, aligns, fields) => {
-        const columns = aligns.map((align, at) => columnAt(at, { align }));
+        const columns = aligns.map((align, at) => columnAt(at, { align, tag: () => ({ text: "past", tone: "bad" }) }));
         const lines = await drawn(columns, rows, { width, ...(fields ? { fields: "c4,c0,c1,c2,c3" } : {}) });
         expect(lines.length).toBeGreaterThan(rows.length - 1);
         for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(width);
@@ -179,6 +192,21 @@ describe("a table", () => {
       "  prompt $/M  free",
       "  word        three",
     ]);
+  });
+
+  it("adds a colored tag to a cell", async () => {
+    const host = testHost({ terminal: { stdout: true }, env: { FORCE_COLOR: "1" } });
+    const marked = columnAt(0, { tag: ([date]) => (date === "2020" ? { text: "past", tone: "bad" } : undefined) });
+    await printList(screenOn(host), {
+      columns: [marked],
+      rows: [["2020"], ["2999"]],
+      json: printed,
+    });
+    expect(host.printed()).toBe("\u001b[1mcolumn 0\u001b[22m\n\u001b[31m2020 past\u001b[39m\n2999\n");
+    const narrow = testHost({ terminal: { stdout: true, columns: 15 }, env: { FORCE_COLOR: "1" } });
+    const both = [columnAt(1, { rank: 0 }), { ...marked, rank: 0 }];
+    await printList(screenOn(narrow), { columns: both, rows: [["2020", "abc"]], json: printed });
+    expect(narrow.printed()).toContain("\u001b[31m2020 past\u001b[39m");
   });
 
   it("prints nothing without rows", async () => {

@@ -1,9 +1,9 @@
 /** Defines the columns of models and catalog entries (interface 2.3, 2.5), whose order output.md promises. */
 
-import { type Column, type SpelledValue, spellCell } from "../../output/views.ts";
-import { formatDecimal, formatUnixDay } from "../../text/units.ts";
+import { type CellTag, type Column, type SpelledValue, spellCell } from "../../output/views.ts";
+import { dayMs, formatDecimal, formatUnixDay, utcDay } from "../../text/units.ts";
 import type { ModelEntry } from "../../wire/contract/reads.ts";
-import { parseAmount, priceUnit, toShownPrice } from "./filter.ts";
+import { parseAmount, priceUnit, readDay, toShownPrice } from "./filter.ts";
 
 type Display = Omit<Column<ModelEntry>, "name">;
 
@@ -39,7 +39,8 @@ const priceColumn = (name: string, rank: number, title = name): Column<ModelEntr
 const listCountries = ({ model, value }: ModelEntry) =>
   model.datacenters?.flatMap(({ country_code: code }) => code ?? []) ?? value.datacenters;
 
-export const entryColumns: readonly Column<ModelEntry>[] = [
+/** @param now ms since 1970; 0 tags no deprecation */
+export const entryColumns = (now: number): readonly Column<ModelEntry>[] => [
   column("id", { rank: 0 }),
   column("name", { rank: 10 }),
   column("context_length", { align: "right", heading: "context\ntokens", rank: 4 }),
@@ -55,6 +56,19 @@ export const entryColumns: readonly Column<ModelEntry>[] = [
   column("supported_features", { heading: "features", rank: 8 }),
   column("supported_sampling_parameters", { heading: "parameters", rank: 16 }),
   column("datacenters.country_code", { heading: "countries", rank: 9, value: listCountries }),
-  column("deprecation_date", { heading: "deprecation", rank: 3 }),
+  column("deprecation_date", {
+    heading: "deprecation",
+    rank: 3,
+    tag: ({ model }) => tagDeprecation(readDay(model.deprecation_date), now),
+  }),
   createdColumn(15),
 ];
+
+const warnDays = 30;
+
+const tagDeprecation = (day: string | undefined, now: number): CellTag | undefined => {
+  const today = utcDay(now);
+  if (!day || day > utcDay(now + warnDays * dayMs)) return undefined;
+  if (day > today) return { text: "soon", tone: "warning" };
+  return { text: day < today ? "past" : "today", tone: "bad" };
+};

@@ -21,7 +21,7 @@ type ListOptions = Partial<CatalogOptions> & OrderOptions & { readonly pattern: 
 
 export const listModels = async (context: Context, list: ListName, typed: ListOptions) => {
   const { screen, host } = context;
-  const columns = list === "models" ? modelColumns : entryColumns;
+  const columns = list === "models" ? modelColumns : entryColumns(host.now());
   const order = parseOrder(typed.sort, columns);
   const { document, entries } = await readList(context, list, typed);
   const { matching, unreadable, columns: filtered } = filterModels(entries, typed);
@@ -61,7 +61,7 @@ const readList = async (context: Context, list: ListName, { analysisProvider, ro
   return models;
 };
 
-const priceNames = entryColumns.flatMap(({ name }) => /^pricing\.(.*)/.exec(name)?.[1] ?? []);
+const priceNames = entryColumns(0).flatMap(({ name }) => /^pricing\.(.*)/.exec(name)?.[1] ?? []);
 
 /** Members of `pricing` such as a unit or a condition can change the meaning of the prices. */
 const noteOtherPrices = ({ fields, notice }: Screen, rows: readonly contract.ModelEntry[]) => {
@@ -80,9 +80,10 @@ const toSections = (row: contract.ModelEntry, columns: readonly Column<contract.
   const { pricing, datacenters } = row.value;
   const spelled = readSpelledObject(row.raw);
   const lines = columns.map((column): Line => {
-    const { name, heading = name } = column;
+    const { name, heading = name, tag: tagOf } = column;
+    const tag = tagOf?.(row);
     const text = formatCell(column, row, (separator) => spelled.text(name, separator));
-    return { label: heading.replace("\n", " "), text };
+    return { label: heading.replace("\n", " "), text: tag ? `${text} ${tag.text}` : text, tone: tag?.tone };
   });
   // Data centers with other facts than a country also appear in `other`, as JSON.
   const hasOnlyCountries =

@@ -1,6 +1,6 @@
-/** Reads numbers and prices of catalog entries (interface 2.5), and filters models. */
+/** Reads numbers, prices and dates of catalog entries (interface 2.5), and filters models. */
 
-import { compareDecimals, type Decimal, parseDecimal, shiftDecimal } from "../../text/units.ts";
+import { compareDecimals, type Decimal, formatUnixDay, parseDecimal, shiftDecimal, utcDay } from "../../text/units.ts";
 import type { CatalogModel } from "../../wire/contract/reads.ts";
 
 /** Returns a decimal of at least 0. */
@@ -17,6 +17,14 @@ export const priceUnit = (name: string) => (isPerToken(name) ? "$/M" : "$");
 
 /** Returns US dollars per million tokens, image or request. */
 export const toShownPrice = (name: string, price: Decimal) => shiftDecimal(price, isPerToken(name) ? 6 : 0);
+
+/** Undefined if unreadable. Assumed: dates start with `YYYY-MM-DD`, or are Unix seconds. */
+export const readDay = (date: string | number = "") => {
+  if (typeof date === "number") return formatUnixDay(date);
+  const day = /^\d{4}-\d\d-\d\d(?!\d)/.exec(date)?.[0];
+  const ms = Date.parse(`${day}T00:00:00Z`);
+  return !Number.isNaN(ms) && utcDay(ms) === day ? day : undefined;
+};
 
 type WordsName = (typeof wordFilters)[number]["name"];
 

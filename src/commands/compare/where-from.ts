@@ -60,7 +60,8 @@ export const listSources = (document: Compared): readonly Line[] => {
     .map(({ by, text }) => ({ label: formatSigned(by), text }));
   const lists = [listMetrics, listTools, listFinishes, listFacts];
   const changes = lists.flatMap((list) => limitLines(list(document)));
-  return [...listUnpaired(document), ...parts, ...changes];
+  const transitions = isSure(reward) ? listTransitions(document) : [];
+  return [...listUnpaired(document), ...parts, ...changes, ...transitions];
 };
 
 /** False if a side records no finish reason, as before a conversion. Then it is unknown which trajectories were cut. */
@@ -136,6 +137,14 @@ const listFacts = ({ facts }: Compared): readonly Line[] =>
   facts
     .filter((fact) => fact.name !== "tool_errors" && isLarge(fact) && isNamed(fact))
     .map(({ name, a, b }) => ({ label: name.replaceAll("_", " "), text: `${formatArrow(a, b)} for each trajectory` }));
+
+const listTransitions = ({ transitions }: Compared): readonly Line[] => {
+  const changed = transitions.filter(({ from, to }) => from !== to).sort((x, y) => y.prompts - x.prompts);
+  if (changed.length === 0) return [];
+  const texts = changed.slice(0, 3).map(({ from, to, prompts }) => `${prompts} ${from} → ${to}`);
+  const sum = changed.reduce((before, { prompts }) => before + prompts, 0);
+  return [{ label: "solved", text: `${texts.join(", ")} (${pluralize(sum, "prompt")})` }];
+};
 
 /** Returns undefined if the known prompts of each pair are equal. */
 export const describeOtherPrompts = ({ other_prompts, paired }: Compared) =>

@@ -142,7 +142,12 @@ type EntryColumn = KeyColumn<ReturnType<typeof toEntryDocument>>;
 
 const listEntryColumns = ({ format }: Screen): readonly EntryColumn[] => [
   { name: "id", rank: 0 },
-  { name: "state", rank: 0, cell: ({ state }) => formatState(state) },
+  {
+    name: "state",
+    rank: 0,
+    cell: ({ state }) => formatState(state),
+    tag: ({ state }) => (state === "unknown" ? { text: "(resolve)", tone: "warning" } : undefined),
+  },
   { name: "groups", rank: 2, align: "right" },
   {
     name: "last_tried",

@@ -3,12 +3,14 @@ import { type Problem, toWarningDocuments } from "../../failure.ts";
 import type { JsonObject } from "../../json/raw-json.ts";
 import { findColumn } from "../../output/json-fields.ts";
 import { printObjects } from "../../output/list.ts";
+import type { Screen } from "../../output/screen.ts";
 import { noteSelection, parseOrder, rankColumns, sortRows } from "../../output/sort-rows.ts";
 import type { KeyColumn } from "../../output/views.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { facts, groupFacts } from "../../rollouts/facts.ts";
 import * as stats from "../../rollouts/stats/fact-rows.ts";
 import type { Context } from "../../session/context.ts";
+import { pluralize } from "../../text/sentences.ts";
 import type { StatsCommandOptions } from "./command.ts";
 import { numbers } from "./slice-columns.ts";
 
@@ -42,8 +44,18 @@ export const printRows = async (
   const order = parseOrder(sort, [...columns, ...keyColumns]);
   const data = (await sortRows(all, order, signal)).slice(0, limit);
   noteSelection(screen, { all, matching: all, shown: data }, isByGroup ? "groups" : "trajectories");
+  if (!isByGroup) noteExceptions(screen, dataset, exceptionsAs);
   const document = { data, warnings: toWarningDocuments(problems), notes: screen.notices };
   await printObjects(screen, document, { member: "data", columns: rankColumns(columns, order) });
+};
+
+/** An exception has no facts of its own. */
+const noteExceptions = (screen: Screen, { groups }: Dataset, exceptionsAs: number | undefined) => {
+  let exceptions = 0;
+  for (const group of groups.valid()) exceptions += groups.exceptionsOf(group);
+  if (exceptions === 0) return;
+  const ofAdvantages = exceptionsAs === undefined ? "" : ", and advantages do not count them";
+  screen.notice(`${pluralize(exceptions, "exception")} without a row${ofAdvantages}: --each group counts exceptions`);
 };
 
 const place = [

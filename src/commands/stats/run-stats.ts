@@ -74,6 +74,10 @@ const noteStats = ({ screen }: Context, { whole }: DatasetStats, typed: StatsCom
     screen.notice(`means, solved groups and pass@k count ${counted} with the reward ${typed.exceptionsAs}`);
   if (reward && solved && !isSolved(reward.max, solved.at))
     screen.notice(`no reward reaches ${solved.at} (the highest is ${reward.max}), so no group is solved: set --pass`);
+  if (reward && solved && solved.at > 0 && reward.min >= 2 * solved.at)
+    screen.notice(
+      `each reward is far above ${solved.at} (the lowest is ${reward.min}), so each group is solved: set --pass`,
+    );
 };
 
 const printResult = async (

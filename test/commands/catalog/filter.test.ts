@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Filter, filterModels } from "../../../src/commands/catalog/filter.ts";
+import { type Filter, filterModels, readDay } from "../../../src/commands/catalog/filter.ts";
 import { parseDecimal } from "../../../src/text/units.ts";
 import { listRouterModels } from "../../../src/wire/contract/reads.ts";
 
@@ -65,5 +65,13 @@ describe("a filter of models", () => {
       }
     const isMatch = [" ", "", "a*"].map((pattern) => select(rowsOf([{ id: "b", name: "a" }]), { pattern })[0]);
     expect(isMatch).toEqual(["b", "b", ""]);
+  });
+});
+
+describe("the date of a model", () => {
+  it("is a day", () => {
+    const texts = ["2026-02-28T23:00:00-05:00", "2026-02-29", "2026-01-011", "26-01-01"].map((text) => readDay(text));
+    const numbers = [1_769_817_600, 20_260_131, undefined].map((seconds) => readDay(seconds));
+    expect([texts.join(), numbers.join()]).toEqual(["2026-02-28,,,", "2026-01-31,,"]);
   });
 });

@@ -237,6 +237,17 @@ describe("the list of sources of a difference", () => {
       ["tool calls: 8 → 10 for each trajectory", "characters: 20 → 10 for each trajectory"],
     ],
     [
+      "the three most frequent transitions, and the number of all",
+      {
+        transitions: [
+          ...[changed("never", "never", 9), changed("never", "always", 2), changed("always", "never", 4)],
+          ...[changed("always", "failed", 1), changed("failed", "never", 3)],
+        ],
+      },
+      ["solved: 4 always → never, 3 failed → never, 2 never → always (10 prompts)"],
+    ],
+    ["no transitions without a change", { transitions: [changed("never", "never", 9)] }, []],
+    [
       "eight lines",
       { divisions: many },
       many.slice(0, 8).map((one) => `${one.difference}: env ${one.value}: mean reward 1 → ${one.b} in 30 of 30 pairs`),

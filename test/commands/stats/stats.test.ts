@@ -299,11 +299,18 @@ describe("rollcall stats", () => {
     expect(JSON.parse(stdout).data).toEqual([{ solved: false }, { solved: true }]);
   });
 
-  it("counts exceptions with their reward in the bars", async () => {
+  it("counts exceptions with their reward in the bars, and says that no row of a trajectory has them", async () => {
     const group = toLine([{ reward: 1 }, { reward: 0 }]).replace("{", '{"exceptions":[{"type":"E"},{"type":"E"}],');
     const file = filesOf(group);
     const { stdout } = await runHere(["stats", ...file, "--exceptions-as", "1"]);
     expect(stdout).toMatch(/Trajectories by reward\n\s+0\s+1 .*\n\s+1\s+3 /);
+    for (const [as, ofAdvantages] of [
+      [[], ""] as const,
+      [["--exceptions-as", "1"], ", and advantages do not count them"],
+    ])
+      expect((await runHere(["stats", ...file, "--each", "trajectory", ...as])).stderr).toContain(
+        `note: 2 exceptions without a row${ofAdvantages}: --each group counts exceptions`,
+      );
   });
 
   it("counts the exceptions of converted records under the values of their records", async () => {
