@@ -108,7 +108,7 @@ const readAheadBytes = 128;
 export interface KeyUses {
   /** Keys whose values become single nodes. Without `skipsLeaves`, `read` ignores these keys. */
   readonly leafKeys?: readonly string[];
-  /** Keys of lists in leaves. The detail of a leaf is minus the number of their elements. */
+  /** Keys of lists in leaves. The detail of a leaf is minus the number of their elements (`json.countListed`). */
   readonly countedKeys?: readonly string[];
   /** The texts that become part of a shape, by key. A text without an id at such a key prevents a shape. */
   readonly shapeTexts?: Readonly<Record<string, Iterable<string>>>;

@@ -267,6 +267,17 @@ export const expandLeaf = (value: JsonValue): JsonValue => {
   return readRoot(table.bytes.subarray(start, end)) ?? value;
 };
 
+/** Counts the elements of the lists with these keys in a leaf that is an object (`KeyUses.countedKeys`). */
+export const countListed = (table: JsonTable, leaf: number, keys: readonly string[]) => {
+  const detail = detailOf(table, leaf);
+  if (detail !== uncounted) return 0 - detail;
+  const whole = expandLeaf({ table, node: leaf });
+  return keys.reduce((sum, key) => sum + elementsOf(memberAt(whole, key)).length, 0);
+};
+
+/** The detail of a leaf whose keys have escapes, or are probably repeated. */
+const uncounted = -(2 ** 31);
+
 export type Path = readonly (string | number)[];
 
 /** For each holder, the child that the last search found. */

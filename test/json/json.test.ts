@@ -314,14 +314,18 @@ describe("readTable", () => {
   it.each([
     ['{"list":[{"list":[1,{}]},null,"a, b"],"other":[{},{}]}', 3],
     ['{"other":{"list":[{},{}]},"list":[ [ 1, 2 ] ]}', 1],
-    ['{"list":[{},{}],"more":[ ],"more":[[],0]}', 4],
+    ['{"list":[{},{}],"more":[ ],"other":[[],0]}', 2],
+    ['{"list":[{}],"more":[[],0]}', 3],
     ['{"list":{"a":[{},{}]}}', 0],
-    ['[{"list":[{},{}]}]', 0],
+    ['{"list":[{},{}],"list":[ ]}', 0],
+    ['{"list":[{},{}],"more":[{}],"list":null}', 1],
+    ['{"l\\u0069st":[{},{}],"more":[{}]}', 3],
   ])("counts the elements of counted lists in the leaf %s: %i", (leaf, count) => {
-    const reader = new JsonReader({ leafKeys: ["leaf"], countedKeys: ["list", "more"] });
+    const countedKeys = ["list", "more"];
+    const reader = new JsonReader({ leafKeys: ["leaf"], countedKeys });
     reader.read(bytesOf(`{"leaf":{"list":[{}]},"leaf":${leaf}}`), { skipsLeaves: true });
     const read = reader.viewTable();
-    expect(0 - table.detailOf(read, table.findMemberNode(read, 0, "leaf") ?? 0)).toBe(count);
+    expect(table.countListed(read, table.findMemberNode(read, 0, "leaf") ?? 0, countedKeys)).toBe(count);
   });
 
   it("reads repeated strings like others", () => {

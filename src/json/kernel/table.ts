@@ -15,7 +15,8 @@ import {
   skipWhite,
 } from "./bytes";
 import { colonNext, commaNext, endNext, fault, faultAt, findFault, keyNext, valueNext } from "./faults";
-import { countedUse, idOf, leafUse, learnedIdOf, lengthOf, maxRegistered, shapeTextUse, usesOf } from "./keys";
+import { idOf, leafUse, learnedIdOf, lengthOf, maxRegistered, shapeTextUse, usesOf } from "./keys";
+import * as leaves from "./leaves";
 import { encodedKey, input, keyIdOf, nodeBytes, putNode } from "./nodes";
 import { characterCount, endOfString, numberCount, skipNumber, skipNumbers, skipWord } from "./scalars";
 import * as shapes from "./shapes";
@@ -41,10 +42,6 @@ let pausedOpening: u32 = 0;
 let pausedShape: u32 = 0;
 
 let skipsLeaves: bool = false;
-/** The node of the open list in a leaf whose key has `countedUse`, or 0. */
-let countedList: usize = 0;
-/** The number of elements of such lists in the leaf. */
-let counted: u32 = 0;
 let stop: usize = 0;
 let expectedNext: u32 = valueNext;
 
@@ -237,6 +234,7 @@ function readValue(from: usize): usize {
       at = readKey(at, shape, end);
       if (at === 0) return 0;
       key = keyIdOf(end);
+      if (leaf !== 0 && open === leaf) leaves.beginMember(end);
       end += nodeBytes;
     }
     const node = end;
@@ -258,10 +256,7 @@ function readValue(from: usize): usize {
       if (byte !== openBrace && byte !== openBracket) return stopAt(at, valueNext);
       if (skipsLeaves && leaf === 0 && key !== 0 && (usesOf(key) & leafUse) !== 0) {
         leaf = node;
-        countedList = counted = 0;
-      } else if (leaf !== 0 && open === leaf) {
-        const isCounted = byte === openBracket && (usesOf(key) & countedUse) !== 0;
-        countedList = isCounted ? node : 0;
+        leaves.beginLeaf();
       }
       if (open !== 0) store<u32>(open, shape, 12);
       putNode(node, byte, u32(open), 0);
@@ -271,7 +266,7 @@ function readValue(from: usize): usize {
       opening = byte;
       at = skipWhite(at + 1);
       if (byteAt(at) !== byte + closingDistance) {
-        if (node === countedList) counted++;
+        if (byte === openBracket && node === leaves.countedValue) leaves.countElement();
         continue;
       }
     }
@@ -284,7 +279,7 @@ function readValue(from: usize): usize {
       }
       const byte = byteAt(at);
       if (byte === comma) {
-        if (leaf !== 0 && open === countedList) counted++;
+        if (leaf !== 0 && open === leaves.countedValue && opening === openBracket) leaves.countElement();
         at = skipWhite(at + 1);
         break;
       }
@@ -292,9 +287,12 @@ function readValue(from: usize): usize {
       at++;
       const closed = open;
       open = usize(load<u32>(closed, 8));
-      const detail = closed === leaf ? 0 - counted : byte === closeBracket ? 0 : shape;
+      let detail = byte === closeBracket ? 0 : shape;
+      if (closed === leaf) {
+        leaf = 0;
+        detail = leaves.detailOfLeaf();
+      }
       putNode(closed, u32(at - input()), u32((end - table) >> 2), detail);
-      if (closed === leaf) leaf = 0;
       if (open === 0) continue;
       opening = load<u32>(open, 4);
       const value = byte === closeBrace ? shapes.objectShape : shapes.arrayShape;

@@ -8,9 +8,12 @@ import { finishReasons } from "../facts.ts";
 import { secretEndings } from "../rules/known-secrets.ts";
 import type { PositionCounter } from "../rules/positions.ts";
 
+/** Keys of the lists of tokens in `logprobs`. */
+export const scoreKeys = ["content", "refusal"];
+
 export const keyUses: KeyUses = {
   leafKeys: ["parameters", "logprobs"],
-  countedKeys: ["content", "refusal"],
+  countedKeys: scoreKeys,
   shapeTexts: { role: roles, finish_reason: finishReasons },
   endings: [...secretEndings, ...markEndings],
   sampledKeys: ["messages_and_choices", "tools", "metadata", "additional_histories"],

@@ -4,6 +4,7 @@ import { Kind, kindAt, kindOf, kindsAsFacts, Shape } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
 import type { RuleReporter } from "../rules/rules.ts";
+import { scoreKeys } from "./block.ts";
 import { makers, type ToolEvent } from "./tool-calls.ts";
 import { checkElements } from "./types.ts";
 
@@ -109,8 +110,8 @@ export const countArguments = (table: JsonTable, node: number) => {
   return isSerialized ? countCharacters(table, node) : [...json.textOf({ table, node })].length;
 };
 
-/** Counts tokens with log probabilities (`keyUses`). For a turn without tokens, services write null or no element. */
-export const countScores = (table: JsonTable, logprobs: number) => 0 - json.detailOf(table, logprobs);
+/** Counts tokens with log probabilities. For a turn without tokens, services write null or no element. */
+export const countScores = (table: JsonTable, logprobs: number) => json.countListed(table, logprobs, scoreKeys);
 
 const callShape = new Shape(["id", "function", "custom"], kindsAsFacts);
 const functionShape = new Shape(["name", "arguments", "input"], kindsAsFacts);

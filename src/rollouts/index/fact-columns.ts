@@ -49,7 +49,7 @@ export class FactColumns {
   /** For each row, the number of metrics up to its end. */
   readonly #metricsEnd = new NumberColumn();
   readonly #metrics = new NumberColumn();
-  /** By the index in `countNames`. Counts are stored plus 1; 0 is unknown. Most tools are never called. */
+  /** By the index in `countNames`. Counts are stored plus 1; 0 is unknown. Most trajectories call no tool. */
   readonly #counts = countNames.map((name) => new NumberColumn(lengths.has(name) ? 0 : 1));
   readonly #hasGreeting = new NumberColumn();
   /** For each row, the number of uses up to its end. */
